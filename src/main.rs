@@ -1,0 +1,2 @@
+//! The `supervisor` command.
+fn main() {}
