@@ -1,0 +1,116 @@
+//! What the kernel will enforce: each promise mapped to the mechanisms that hold it here.
+//!
+//! [`specify`](specify::specify) is pure and says, promise by promise, what holds it on this
+//! machine; [`linux`] lowers that to the rules themselves; `shim` and `linux::apply` put them in
+//! force in the process that becomes the server. Nothing here decides whether a server may
+//! start: that is `launch::permit`.
+//!
+//! Place on the path: plan + facts → **Confinement** → lowered → explanation → launch.
+
+pub(crate) mod error;
+pub(crate) mod linux;
+pub(crate) mod promise;
+pub(crate) mod shim;
+pub(crate) mod specify;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+pub use error::ConfineError;
+pub use promise::Promise;
+
+/// What this kernel offers, found by asking it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// The Landlock ABI in force that this program knows too; `None` where there is none.
+    pub landlock_abi: Option<u32>,
+    /// The processor's architecture, where there are filters for it.
+    pub arch: Option<linux::seccomp::Arch>,
+    /// Whether the supervisor runs as root.
+    pub root: bool,
+}
+
+/// The promises as they will stand in one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Confinement {
+    /// One line a promise, in the order of the threat model.
+    pub promises: Vec<Standing>,
+    /// The mechanisms that will be put in force.
+    #[serde(skip)]
+    pub mechanisms: BTreeSet<Mechanism>,
+}
+
+/// How one promise stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Which.
+    pub id: Promise,
+    /// Whether something holds it.
+    pub state: State,
+    /// What holds it, or the part of it that is held.
+    pub mechanisms: Vec<Mechanism>,
+    /// What a reader should know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Whether a promise is held in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// By the mechanisms named.
+    Held,
+    /// The declaration gave it up by name.
+    GivenUp,
+    /// Not in full: the note says what is missing.
+    Unheld,
+}
+
+/// Something that enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// File rights by path (Linux 6.2 and later: ABI 3).
+    LandlockFiles,
+    /// Abstract sockets and signals scoped to the server (ABI 6).
+    LandlockScopes,
+    /// Pathname sockets by path (ABI 9).
+    LandlockSockets,
+    /// The list of allowed calls, and of dangerous ones.
+    Seccomp,
+    /// No `socket(AF_UNIX)`.
+    SeccompNoUnix,
+    /// No network family.
+    SeccompNoNetwork,
+    /// Scheduling and limits of its own process only.
+    SeccompOwnProcess,
+    /// No System V objects and POSIX message queues.
+    SeccompOwnIpc,
+    /// Every capability set emptied.
+    Capabilities,
+    /// `no_new_privs`.
+    NoNewPrivs,
+    /// A new session without a terminal.
+    Session,
+    /// A new session keyring.
+    Keyring,
+    /// Resource limits.
+    Rlimits,
+    /// Only three pipes of the supervisor's cross the exec.
+    Descriptors,
+    /// Only the named variables cross the exec.
+    Environment,
+    /// The supervisor ends the process group and adopts and ends what left it.
+    ProcessGroup,
+    /// The kernel ends the server's main process with the supervisor.
+    ParentDeath,
+    /// Checked by the supervisor before the start.
+    Check,
+    /// The digest, approved by the person.
+    Approval,
+    /// The executed file is held by descriptor.
+    ExecByDescriptor,
+    /// The supervisor itself keeps to it.
+    Supervisor,
+}

@@ -1,0 +1,94 @@
+//! Every stage's error under one roof: code, exit code, hint.
+//!
+//! One variant a stage; each stage's own enum has a variant a cause. The exit codes are those
+//! of `docs/exit-codes.md`.
+
+use crate::approval::ApprovalError;
+use crate::confine::ConfineError;
+use crate::declaration::store::StoreError;
+use crate::declaration::add_line::AddLineError;
+use crate::launch::LaunchError;
+use crate::plan::PlanError;
+use crate::policy::PolicyError;
+
+/// A usage error, an unknown alias included.
+pub const USAGE: u8 = 2;
+/// The supervisor itself failed.
+pub const FAILED: u8 = 125;
+/// Refused: approval, policy, or a promise that cannot be held.
+pub const REFUSED: u8 = 126;
+/// The program was not found.
+pub const NOT_FOUND: u8 = 127;
+
+/// Why a command ends without having done what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The words of `add`.
+    #[error(transparent)]
+    AddLine(#[from] AddLineError),
+    /// `mcp.json` and the state directory.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Approvals.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
+    /// From declaration to plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The administrator's policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// From plan to rules.
+    #[error(transparent)]
+    Confine(#[from] ConfineError),
+    /// From rules to a running server.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+}
+
+macro_rules! each {
+    ($self:ident, $error:ident => $value:expr) => {
+        match $self {
+            Self::AddLine($error) => $value,
+            Self::Store($error) => $value,
+            Self::Approval($error) => $value,
+            Self::Plan($error) => $value,
+            Self::Policy($error) => $value,
+            Self::Confine($error) => $value,
+            Self::Launch($error) => $value,
+        }
+    };
+}
+
+impl Error {
+    /// The stable kebab-case code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        each!(self, error => error.code())
+    }
+
+    /// The exit code of the command.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        each!(self, error => error.exit_code())
+    }
+
+    /// A command to run next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        each!(self, error => error.hint())
+    }
+
+    /// The message with its causes, on one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(next) = cause {
+            text.push_str(": ");
+            text.push_str(&next.to_string());
+            cause = next.source();
+        }
+        crate::text::printable(&text)
+    }
+}

@@ -1,0 +1,130 @@
+//! What can keep a declaration from becoming a plan.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::error::{FAILED, NOT_FOUND, REFUSED};
+
+/// Why there is no plan. Messages say what and where; [`PlanError::hint`] what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// No home directory: nothing can be declared or started.
+    #[error("no home directory: HOME is unset, relative or missing")]
+    NoHome,
+    /// A path could not be looked at.
+    #[error("cannot look at {}", path.escape_debug())]
+    Look {
+        /// Which.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The program is not there.
+    #[error("program not found: {}", program.escape_debug())]
+    ProgramNotFound {
+        /// As the declaration names it.
+        program: String,
+    },
+    /// The program is there and cannot be run.
+    #[error("cannot run {}: {why}", path.display().to_string().escape_debug())]
+    ProgramUnusable {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A declared read is gone (promise P1: what is granted is there, or nothing starts).
+    #[error("P1: what --read names is not there: {}", path.display().to_string().escape_debug())]
+    ReadMissing {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A declared read would show what is promised to be hidden.
+    #[error("P1: --read may not name {}: {why}", path.display().to_string().escape_debug())]
+    ReadRefused {
+        /// Which.
+        path: PathBuf,
+        /// What it holds.
+        why: &'static str,
+    },
+    /// The writable directory is missing or no directory.
+    #[error("--dir {} {why}", path.display().to_string().escape_debug())]
+    DirUnusable {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The writable directory may not be one (promise G1).
+    #[error("G1: --dir {} is refused: {why}", path.display().to_string().escape_debug())]
+    DirRefused {
+        /// Which.
+        path: PathBuf,
+        /// What was found, and where.
+        why: String,
+    },
+    /// Something that is read or executed lies where the server may write.
+    #[error("S1: {} lies where the server may write", path.display().to_string().escape_debug())]
+    WritableProgram {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A path that cannot be kept or shown.
+    #[error("a path that is not UTF-8: {}", path.display().to_string().escape_debug())]
+    NotUtf8 {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+impl PlanError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoHome => "no-home",
+            Self::Look { .. } => "cannot-look",
+            Self::ProgramNotFound { .. } => "program-not-found",
+            Self::ProgramUnusable { .. } => "program-unusable",
+            Self::ReadMissing { .. } => "read-missing",
+            Self::ReadRefused { .. } => "read-refused",
+            Self::DirUnusable { .. } => "dir-unusable",
+            Self::DirRefused { .. } => "dir-refused",
+            Self::WritableProgram { .. } => "program-writable",
+            Self::NotUtf8 { .. } => "path-not-utf8",
+        }
+    }
+
+    /// The exit code of a command that ends here.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::ProgramNotFound { .. } => NOT_FOUND,
+            Self::NoHome | Self::Look { .. } => FAILED,
+            _ => REFUSED,
+        }
+    }
+
+    /// The next command.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoHome => "set HOME, or SUPERVISOR_HOME, to an absolute path".to_owned(),
+            Self::ProgramNotFound { program } => {
+                format!("which {}   # install it, or declare it by its absolute path", crate::text::word(program))
+            }
+            Self::ReadMissing { .. } | Self::ReadRefused { .. } => {
+                "supervisor add ALIAS --read PATH -- …   # declare it again with a path that is there".to_owned()
+            }
+            Self::DirUnusable { path, .. } => format!("mkdir {}", crate::text::path(path)),
+            Self::DirRefused { .. } => {
+                "supervisor add ALIAS --dir DIR -- …   # name a directory outside any repository".to_owned()
+            }
+            Self::WritableProgram { .. } => {
+                "declare the program from a directory outside --dir".to_owned()
+            }
+            _ => return None,
+        })
+    }
+}

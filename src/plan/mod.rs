@@ -1,0 +1,155 @@
+//! A declaration resolved on this machine: what exactly would run, and what it would reach.
+//!
+//! [`facts`] is the only reader of the environment, of `PATH`, links and the kernel's features;
+//! [`resolve`] is pure and turns a declaration and those facts into a [`Plan`]. `installation`
+//! and `runner` know how programs are laid out; `grants` reads the data in `policy/grants/`.
+//!
+//! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
+
+pub(crate) mod error;
+pub(crate) mod facts;
+pub(crate) mod git;
+pub(crate) mod grants;
+pub(crate) mod installation;
+pub(crate) mod program;
+pub(crate) mod resolve;
+pub(crate) mod runner;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub use error::PlanError;
+
+use crate::confine::KernelFacts;
+use crate::declaration::{Alias, BoundLimits, EnvName, Network};
+
+/// What `supervisor run` was asked for.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// Which declaration.
+    pub alias: Alias,
+}
+
+/// What this machine says, read once; everything after it is pure.
+#[derive(Clone, Debug)]
+pub struct HostFacts {
+    /// Who runs the supervisor and where its things are.
+    pub person: Person,
+    /// The search path the server gets: absolute entries, in order, as written.
+    pub search_path: SearchPath,
+    /// The program, found and followed.
+    pub program: program::Program,
+    /// What makes up the program's installation and its search path: all exist.
+    pub installation: Vec<Grant>,
+    /// The system's own places that exist here, from `policy/grants/`.
+    pub system: Vec<Grant>,
+    /// The writable directory, checked against promise G1.
+    pub dir: Option<PathBuf>,
+    /// What the declared reads are, in their order.
+    pub reads: Vec<ReadFact>,
+    /// Which of the named variables the caller has.
+    pub present: BTreeSet<EnvName>,
+    /// What the kernel offers.
+    pub kernel: KernelFacts,
+}
+
+/// Who runs the supervisor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Their home, canonical.
+    pub home: PathBuf,
+    /// The state directory, as named and not yet resolved.
+    pub state: PathBuf,
+    /// Effective user id.
+    pub uid: u32,
+}
+
+/// One declared read, looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFact {
+    /// Where it resolves to.
+    pub path: PathBuf,
+    /// A directory, else a file.
+    pub directory: bool,
+}
+
+/// `PATH` as a server gets it: absolute entries only, in order, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchPath(pub Vec<PathBuf>);
+
+/// A declaration resolved on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// The file that the kernel executes; for a script, its interpreter.
+    pub exec: PathBuf,
+    /// The command line it gets.
+    pub argv: Vec<String>,
+    /// Its variables and where each comes from, sorted by name.
+    pub variables: Vec<Variable>,
+    /// Its private home.
+    pub home: PathBuf,
+    /// Its private temporary directory.
+    pub tmp: PathBuf,
+    /// The directory it starts in.
+    pub cwd: PathBuf,
+    /// The directory it may write, if one was declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
+    /// Every path it gets, sorted, each once.
+    pub grants: Vec<Grant>,
+    /// What it may reach on the network.
+    pub network: Network,
+    /// What it may use.
+    pub limits: BoundLimits,
+}
+
+/// One variable of the server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: EnvName,
+    /// Where its value comes from; the value itself is read last, in `launch::secrets`.
+    pub source: Source,
+}
+
+/// Where a variable's value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Stored in the declaration.
+    Stored,
+    /// The caller's environment, at each start.
+    Passed,
+    /// Frozen at the approval (`PATH`), or fixed by the plan (`HOME`, `TMPDIR`): no secret.
+    Ours(String),
+}
+
+/// One path a server gets.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Grant {
+    /// The path, canonical.
+    pub path: PathBuf,
+    /// What it may do there and below.
+    pub rights: Rights,
+    /// Why it gets it, in a few words.
+    pub reason: String,
+}
+
+/// What a server may do at a path and below it. Each names its rights in full: a wider one
+/// is never implied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rights {
+    /// List directories; read no file.
+    List,
+    /// Read files and list directories.
+    Read,
+    /// Read a character device and write to it.
+    Device,
+    /// Read, list and execute.
+    ReadExecute,
+    /// Read, list, execute, create, write, rename and remove.
+    Write,
+}
