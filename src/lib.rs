@@ -1,1 +1,49 @@
-//! Placeholder until the rooms are filled.
+//! Confines any stdio MCP server and relays its messages.
+//!
+//! The road of one run, each step a room:
+//!
+//! ```text
+//! argv → RunRequest                                   cli
+//! mcp.json → Declaration → Digest                     declaration
+//! Digest + approvals → Approval                       approval
+//! Declaration + this machine → HostFacts → Plan       plan
+//! Plan + administrator's policy → Verdict             policy
+//! Plan + HostFacts → Confinement → rules              confine
+//!     ═══ Explanation: what `explain` prints ═══      launch::prepare
+//! Explanation → Prepared                              launch::permit, the one gate
+//! Prepared → Running                                  launch::launch
+//!     the shim confines itself and becomes the server confine::shim
+//! Running → messages, both ways                       relay
+//! ```
+//!
+//! `docs/architecture.md` says what each room may do; `docs/threat-model.md` what is promised.
+
+pub(crate) mod approval;
+pub(crate) mod cli;
+pub(crate) mod confine;
+pub(crate) mod declaration;
+pub(crate) mod error;
+pub(crate) mod exit_codes;
+pub(crate) mod launch;
+pub(crate) mod plan;
+pub(crate) mod policy;
+pub(crate) mod relay;
+pub(crate) mod text;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The first argument of the process that confines itself and becomes a server.
+pub const SHIM_ARGUMENT: &str = confine::shim::ARGUMENT;
+
+/// Becomes a server, as told over the pipes that the words name. Returns only on failure.
+#[must_use]
+pub fn shim(words: &[OsString]) -> ExitCode {
+    confine::shim::main(words)
+}
+
+/// Runs a command line, the program's own name first, and returns its exit code.
+#[must_use]
+pub fn command(words: Vec<OsString>) -> ExitCode {
+    cli::main(words)
+}

@@ -27,6 +27,8 @@ pub struct KernelFacts {
     pub landlock_abi: Option<u32>,
     /// The processor's architecture, where there are filters for it.
     pub arch: Option<linux::seccomp::Arch>,
+    /// Whether keyrings can be had (some containers refuse them).
+    pub keyrings: bool,
     /// Whether the supervisor runs as root.
     pub root: bool,
 }
@@ -75,6 +77,8 @@ pub enum Mechanism {
     LandlockFiles,
     /// Abstract sockets and signals scoped to the server (ABI 6).
     LandlockScopes,
+    /// TCP (ABI 4) and UDP (ABI 10) closed.
+    LandlockNetwork,
     /// Pathname sockets by path (ABI 9).
     LandlockSockets,
     /// The list of allowed calls, and of dangerous ones.

@@ -1,0 +1,116 @@
+//! `supervisor run ALIAS`: what a host starts in place of the server.
+
+use std::process::ExitCode;
+
+use super::RunArgs;
+use crate::cli::render;
+use crate::confine::linux::apply;
+use crate::declaration::{Alias, EnvName};
+use crate::error::{Error, FAILED};
+use crate::launch::{self, Explanation, Prepared, descendants};
+use crate::plan::{RunRequest, Source, facts};
+use crate::relay::{self, Exit, Host, Outcome, Refusal, RelayError, Settings};
+
+/// Runs the command. Prints nothing on stdout that is not the protocol.
+pub(super) fn run(args: &RunArgs) -> ExitCode {
+    if args.dry_run {
+        return super::explain::show(&args.alias, args.json);
+    }
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return render::failure("cannot start", &error),
+    };
+    // Holds secrets from here on: no core, no reading by others of the same user. What the
+    // server starts and leaves is this process's to end.
+    if let Err(error) = apply::not_dumpable() {
+        return render::failure("cannot close this process to others", &error);
+    }
+    if let Err(error) = descendants::adopt() {
+        return render::failure("cannot adopt what a server leaves", &error);
+    }
+    let code = runtime.block_on(start_and_relay(args));
+    if let Err(error) = descendants::sweep() {
+        return render::failure("R2", &error);
+    }
+    code
+}
+
+async fn start_and_relay(args: &RunArgs) -> ExitCode {
+    match permitted(args) {
+        Ok(prepared) => {
+            say_what_differs(prepared.explanation());
+            match launch::launch(prepared).await {
+                Ok(running) => relay_messages(&args.alias, running).await,
+                Err(error) => refuse(&error.into()).await,
+            }
+        }
+        Err(error) => refuse(&error).await,
+    }
+}
+
+fn permitted(args: &RunArgs) -> Result<Prepared, Error> {
+    let person = facts::person()?;
+    let request = RunRequest { alias: args.alias.clone() };
+    launch::permit(launch::prepare(&person, &request)?)
+}
+
+/// Passed variables that the caller lacks, and a program whose content is not what was approved.
+fn say_what_differs(explanation: &Explanation) {
+    let passed: Vec<&EnvName> = explanation
+        .plan
+        .variables
+        .iter()
+        .filter(|variable| variable.source == Source::Passed)
+        .map(|variable| &variable.name)
+        .collect();
+    for name in explanation.declared.pass.iter().filter(|name| **name != EnvName::path()) {
+        if !passed.contains(&name) {
+            render::note(&format!("{}: {name} is not set here, so the server does not get it", explanation.alias));
+        }
+    }
+    if let Some(upgraded) = &explanation.upgraded {
+        render::note(&format!("{}: {upgraded}", explanation.alias));
+    }
+}
+
+async fn relay_messages(alias: &Alias, running: launch::Running) -> ExitCode {
+    let settings = Settings::new(alias.clone());
+    let host = match Host::open() {
+        Ok(host) => host,
+        Err(error) => return render::failure("cannot read from the host", &error),
+    };
+    match relay::relay(host, running.server, &settings).await {
+        Ok(Outcome { exit, .. }) => exit_code(exit),
+        Err(error) => relay_failed(&error),
+    }
+}
+
+/// The server's own code; 128 and the number for a signal.
+fn exit_code(exit: Exit) -> ExitCode {
+    let number = match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => signal.saturating_add(128),
+    };
+    ExitCode::from(u8::try_from(number & 0xff).unwrap_or(FAILED))
+}
+
+fn relay_failed(error: &RelayError) -> ExitCode {
+    render::failure("the relay failed", error)
+}
+
+/// Says why nothing starts: to the host as the answer to its first requests, and on stderr.
+async fn refuse(error: &Error) -> ExitCode {
+    let code = render::error(error);
+    let refusal = Refusal {
+        number: crate::exit_codes::rpc_number(error.code()),
+        message: error.message(),
+        code: error.code().to_owned(),
+        hint: error.hint(),
+        exit: error.exit_code(),
+    };
+    match Host::open() {
+        Ok(host) if !host.is_terminal() => relay::refuse(host, &refusal).await,
+        _ => {}
+    }
+    code
+}

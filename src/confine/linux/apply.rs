@@ -1,0 +1,286 @@
+//! The system calls that put the rules in force, one function a step, in the order of the shim.
+//!
+//! Each acts on the calling process, which is single-threaded and becomes the server. A step
+//! that does less than it was asked to is an error.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
+use nix::sys::prctl;
+use nix::unistd::{Gid, Pid, geteuid, getppid, setgroups, setsid};
+
+use super::landlock::{Right, Rules};
+use super::limits::Rlimits;
+use super::seccomp::Arch;
+use crate::confine::KernelFacts;
+
+/// What kept a step from being done.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A system call.
+    #[error("{0}")]
+    System(#[from] Errno),
+    /// An I/O error.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The supervisor ended before the server was bound to it.
+    #[error("the supervisor has ended")]
+    ParentGone,
+    /// A granted path that cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Path {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: landlock::PathFdError,
+    },
+    /// Landlock refused a rule or the ruleset.
+    #[error("{0}")]
+    Landlock(#[from] landlock::RulesetError),
+    /// Landlock enforces less than it was asked to.
+    #[error("the kernel enforces the ruleset in part only: {0}")]
+    Partial(String),
+    /// A capability set that does not empty.
+    #[error("{0}")]
+    Capabilities(String),
+}
+
+/// What this kernel offers, asked without changing anything.
+pub fn kernel_facts() -> KernelFacts {
+    KernelFacts {
+        landlock_abi: landlock_abi(),
+        arch: Arch::current(),
+        keyrings: !matches!(
+            keyutils::Keyring::attach(keyutils::SpecialKeyring::Session).map_err(|error| error.0),
+            Err(nix::libc::EPERM | nix::libc::ENOSYS)
+        ),
+        root: geteuid().is_root(),
+    }
+}
+
+/// The newest ABI whose every part this kernel takes, found by building rulesets from the
+/// newest down; nothing is enforced.
+fn landlock_abi() -> Option<u32> {
+    let abis = [
+        (10, ABI::V10),
+        (9, ABI::V9),
+        (8, ABI::V8),
+        (7, ABI::V7),
+        (6, ABI::V6),
+        (5, ABI::V5),
+        (4, ABI::V4),
+        (3, ABI::V3),
+        (2, ABI::V2),
+        (1, ABI::V1),
+    ];
+    abis.into_iter().find(|(_, abi)| takes(*abi).is_ok()).map(|(number, _)| number)
+}
+
+/// Builds a ruleset with all that an ABI has.
+fn takes(abi: ABI) -> Result<(), landlock::RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(abi))?;
+    if abi >= ABI::V4 {
+        ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
+    }
+    if abi >= ABI::V6 {
+        ruleset = ruleset.scope(Scope::from_all(abi))?;
+    }
+    let created = ruleset.create()?;
+    let created = if abi >= ABI::V7 { created.log_subdomains(false)? } else { created };
+    if abi >= ABI::V8 {
+        created.all_threads(true)?;
+    }
+    Ok(())
+}
+
+/// Binds this process's life to the supervisor's. Signal delivery is by the kernel: also when
+/// the supervisor is killed with `SIGKILL`.
+pub fn die_with(supervisor: u32) -> Result<(), ApplyError> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // The supervisor may have ended before the call; comparing with 1 would be wrong in a
+    // container, where the supervisor itself can be process 1.
+    let parent = i32::try_from(supervisor).map(Pid::from_raw);
+    if parent == Ok(getppid()) { Ok(()) } else { Err(ApplyError::ParentGone) }
+}
+
+/// A session of its own without a terminal, and a umask that shuts others out.
+pub fn new_session() -> Result<(), ApplyError> {
+    setsid()?;
+    umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    Ok(())
+}
+
+/// Marks every descriptor but 0, 1, 2 to close at exec; closing them now would close the
+/// status pipe, and a failed exec would read as success.
+pub fn close_descriptors_at_exec() {
+    close_fds::CloseFdsBuilder::new().cloexecfrom(3);
+}
+
+/// A session keyring of its own: the caller's keys are not reachable through it.
+pub fn new_keyring() -> Result<(), ApplyError> {
+    match keyutils::Keyring::join_anonymous_session() {
+        Ok(_) => Ok(()),
+        Err(errno) => Err(ApplyError::System(Errno::from_raw(errno.0))),
+    }
+}
+
+/// Default dispositions and an empty mask. An ignored signal stays ignored across exec, a
+/// handled one is reset by it (`signal(7)`): so a handler is set for each. 32 and 33 are the
+/// C library's, `SIGKILL` and `SIGSTOP` cannot be set, and the library refuses handlers for
+/// faults (4, 8, 11), which no caller can leave ignored with effect.
+pub fn reset_signals() -> Result<(), ApplyError> {
+    let unused = Arc::new(AtomicBool::new(false));
+    for signal in (1..=64).filter(|signal| ![4, 8, 9, 11, 19, 32, 33].contains(signal)) {
+        signal_hook::flag::register(signal, Arc::clone(&unused))?;
+    }
+    SigSet::empty().thread_set_mask()?;
+    Ok(())
+}
+
+/// Sets each limit, soft and hard alike; never above what the caller itself is held to.
+pub fn limit(limits: &Rlimits) -> Result<(), ApplyError> {
+    for (resource, wanted) in [
+        (Resource::RLIMIT_DATA, limits.data),
+        (Resource::RLIMIT_NOFILE, limits.nofile),
+        (Resource::RLIMIT_FSIZE, limits.fsize),
+        (Resource::RLIMIT_CORE, limits.core),
+        (Resource::RLIMIT_MEMLOCK, limits.memlock),
+        (Resource::RLIMIT_RTPRIO, limits.rtprio),
+        (Resource::RLIMIT_NICE, limits.nice),
+        (Resource::RLIMIT_MSGQUEUE, limits.msgqueue),
+    ] {
+        let (_, hard) = getrlimit(resource)?;
+        let bound = wanted.min(hard);
+        setrlimit(resource, bound, bound)?;
+    }
+    Ok(())
+}
+
+/// Root's supplementary groups, gone; an ordinary user cannot drop theirs.
+pub fn drop_groups() -> Result<(), ApplyError> {
+    if geteuid().is_root() {
+        setgroups(&[] as &[Gid])?;
+    }
+    Ok(())
+}
+
+/// Builds the ruleset and opens every granted path, while the caller's own rights still hold.
+pub fn build_ruleset(rules: &Rules) -> Result<RulesetCreated, ApplyError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(rights(rules.handled.iter().copied()))?;
+    if rules.no_network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(abi(rules.abi)))?;
+    }
+    if rules.scoped {
+        ruleset = ruleset.scope(Scope::from_all(ABI::V6))?;
+    }
+    let mut created = ruleset.create()?;
+    for rule in &rules.rules {
+        let at = |source| ApplyError::Path { path: rule.path.clone(), source };
+        let held = PathFd::new(&rule.path).map_err(at)?;
+        let directory = is_directory(&fstat(held.as_fd())?);
+        let fit = rule.rights.iter().copied().filter(|right| directory || right.fits_a_file());
+        created = created.add_rule(PathBeneath::new(held, rights(fit)))?;
+    }
+    Ok(created)
+}
+
+fn is_directory(stat: &FileStat) -> bool {
+    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR
+}
+
+/// Our names of rights in the crate's.
+fn rights(rights: impl Iterator<Item = Right>) -> BitFlags<AccessFs> {
+    rights
+        .map(|right| match right {
+            Right::Execute => AccessFs::Execute,
+            Right::WriteFile => AccessFs::WriteFile,
+            Right::ReadFile => AccessFs::ReadFile,
+            Right::ReadDir => AccessFs::ReadDir,
+            Right::RemoveDir => AccessFs::RemoveDir,
+            Right::RemoveFile => AccessFs::RemoveFile,
+            Right::MakeChar => AccessFs::MakeChar,
+            Right::MakeDir => AccessFs::MakeDir,
+            Right::MakeReg => AccessFs::MakeReg,
+            Right::MakeSock => AccessFs::MakeSock,
+            Right::MakeFifo => AccessFs::MakeFifo,
+            Right::MakeBlock => AccessFs::MakeBlock,
+            Right::MakeSym => AccessFs::MakeSym,
+            Right::Refer => AccessFs::Refer,
+            Right::Truncate => AccessFs::Truncate,
+            Right::IoctlDev => AccessFs::IoctlDev,
+            Right::ResolveUnix => AccessFs::ResolveUnix,
+        })
+        .collect()
+}
+
+/// The crate's name of an ABI number.
+fn abi(number: u32) -> ABI {
+    ABI::from(i32::try_from(number).unwrap_or(0))
+}
+
+/// Empties every capability set and reads each back.
+///
+/// Returns whether the bounding set is empty too: only a process with `CAP_SETPCAP` can empty
+/// that; without it `no_new_privs` keeps what stands there from ever being gained.
+pub fn drop_capabilities() -> Result<bool, ApplyError> {
+    use caps::{CapSet, Capability, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
+        for capability in caps::runtime::thread_all_supported() {
+            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
+        }
+    }
+    for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+        caps::clear(None, set).map_err(failed)?;
+        let left: HashSet<Capability> = caps::read(None, set).map_err(failed)?;
+        if !left.is_empty() {
+            return Err(ApplyError::Capabilities(format!("{set:?} is not empty")));
+        }
+    }
+    Ok(caps::read(None, CapSet::Bounding).map_err(failed)?.is_empty())
+}
+
+/// No privilege is gained from here on, by any exec.
+pub fn no_new_privs() -> Result<(), ApplyError> {
+    prctl::set_no_new_privs()?;
+    Ok(())
+}
+
+/// No core dump, and no reading by others of the same user, of a process that holds secrets.
+pub fn not_dumpable() -> Result<(), ApplyError> {
+    prctl::set_dumpable(false)?;
+    Ok(())
+}
+
+/// Enforces the ruleset on this process and all it will start.
+pub fn enforce(ruleset: RulesetCreated) -> Result<(), ApplyError> {
+    let status = ruleset.restrict_self()?;
+    if status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs {
+        Ok(())
+    } else {
+        Err(ApplyError::Partial(format!("{:?}", status.ruleset)))
+    }
+}
+
+/// The identity of a held file: what it was when it was looked at, or it is another.
+pub fn stat(file: &File) -> Result<FileStat, ApplyError> {
+    Ok(fstat(file.as_fd())?)
+}

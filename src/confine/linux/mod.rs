@@ -1,0 +1,65 @@
+//! Confinement on Linux: the lowering (pure) and the calls that put it in force.
+//!
+//! `landlock`, `seccomp` and `limits` turn a confinement into rules as plain data, so that
+//! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
+
+pub(crate) mod apply;
+pub(crate) mod landlock;
+pub(crate) mod limits;
+pub(crate) mod seccomp;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise};
+use crate::plan::Plan;
+
+/// The rules for one run, as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linux {
+    /// Files, sockets, signals and ports.
+    pub landlock: landlock::Rules,
+    /// System calls, in the order of installation.
+    pub seccomp: Vec<seccomp::Program>,
+    /// Resource limits.
+    pub limits: limits::Rlimits,
+}
+
+/// Lowers a confinement to rules. Pure.
+///
+/// # Errors
+/// [`ConfineError`] where the filters do not build for this machine.
+pub fn lower(
+    plan: &Plan,
+    confinement: &Confinement,
+    kernel: &KernelFacts,
+) -> Result<Linux, ConfineError> {
+    let arch = kernel.arch.ok_or_else(|| ConfineError::PromiseUnheld {
+        promise: Promise::R4,
+        why: "there are no system-call filters for this architecture".to_owned(),
+        cure: "run on x86_64 or aarch64".to_owned(),
+    })?;
+    Ok(Linux {
+        landlock: landlock::rules(plan, confinement, kernel.landlock_abi.unwrap_or(0)),
+        seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,
+        limits: limits::Rlimits::from(plan.limits),
+    })
+}
+
+/// The filters that the mechanisms of a confinement ask for.
+fn filters(mechanisms: &BTreeSet<Mechanism>) -> BTreeSet<seccomp::Filter> {
+    mechanisms
+        .iter()
+        .flat_map(|mechanism| match mechanism {
+            Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny][..],
+            Mechanism::SeccompNoUnix => &[seccomp::Filter::NoUnix],
+            Mechanism::SeccompNoNetwork => &[seccomp::Filter::NoNetwork],
+            Mechanism::SeccompOwnProcess => &[seccomp::Filter::OwnProcess],
+            Mechanism::SeccompOwnIpc => &[seccomp::Filter::OwnIpc],
+            _ => &[],
+        })
+        .copied()
+        .collect()
+}

@@ -1,0 +1,146 @@
+//! What can keep a plan from starting.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::approval::Word;
+use crate::confine::shim::{Failed, Step};
+use crate::declaration::Alias;
+use crate::error::{FAILED, REFUSED};
+
+/// Why a server was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Nobody said yes to this digest.
+    #[error("{alias} is declared and not approved")]
+    NotApproved {
+        /// Which.
+        alias: Alias,
+    },
+    /// Something differs from what was approved.
+    #[error("{alias} is not what was approved: changed: {}", list(changed))]
+    Changed {
+        /// Which.
+        alias: Alias,
+        /// The fields that differ.
+        changed: Vec<Word>,
+    },
+    /// Disabled in `mcp.json`.
+    #[error("{alias} is disabled in mcp.json")]
+    Disabled {
+        /// Which.
+        alias: Alias,
+    },
+    /// The administrator's policy denies it.
+    #[error("the administrator does not let {alias} start: {reason}")]
+    Denied {
+        /// Which.
+        alias: Alias,
+        /// The rule's own words.
+        reason: String,
+    },
+    /// A declaration by URL.
+    #[error("{alias} is reached over HTTP, which this version declares and does not run")]
+    HttpLater {
+        /// Which.
+        alias: Alias,
+    },
+    /// The private home.
+    #[error("the private home {}", path.display())]
+    Home {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The private home belongs to another declaration or person.
+    #[error("the private home {} is not this server's: {why}", path.display())]
+    ForeignHome {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A stored variable of the plan that the declaration does not hold.
+    #[error("the variable {0} has no value")]
+    NoValue(String),
+    /// The shim could not be started or spoken to.
+    #[error("cannot start the confining process")]
+    Spawn(#[source] io::Error),
+    /// The shim said which step failed.
+    #[error("{}: not started: step {:?}: {}", promise(failed.step), failed.step, failed.why)]
+    Step {
+        /// Which, and why.
+        failed: Failed,
+    },
+    /// The shim ended without a word, or enforced less than was planned.
+    #[error("S5: not started: {0}")]
+    Unconfirmed(String),
+}
+
+fn list(words: &[Word]) -> String {
+    words.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The promise that a step serves: what a refusal names.
+const fn promise(step: Step) -> &'static str {
+    match step {
+        Step::Grants | Step::Landlock => "P1",
+        Step::Program | Step::Exec => "S1",
+        Step::Session | Step::Signals => "E3",
+        Step::Descriptors => "E2",
+        Step::Keyring => "R1",
+        Step::ParentDeath => "R2",
+        Step::Capabilities => "R3",
+        Step::Seccomp => "R4",
+        Step::Limits => "R5",
+        Step::Spec | Step::Directory => "S5",
+    }
+}
+
+impl LaunchError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotApproved { .. } => "not-approved",
+            Self::Changed { .. } => "changed",
+            Self::Disabled { .. } => "disabled",
+            Self::Denied { .. } => "denied-by-policy",
+            Self::HttpLater { .. } => "http-not-run",
+            Self::Home { .. } => "home-unusable",
+            Self::ForeignHome { .. } => "home-foreign",
+            Self::NoValue(_) => "no-value",
+            Self::Spawn(_) => "spawn-failed",
+            Self::Step { .. } => "confinement-failed",
+            Self::Unconfirmed(_) => "confinement-unconfirmed",
+        }
+    }
+
+    /// 126 where the server was refused, 125 where the supervisor failed.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Home { .. } | Self::NoValue(_) | Self::Spawn(_) => FAILED,
+            _ => REFUSED,
+        }
+    }
+
+    /// The next command.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotApproved { alias } | Self::Changed { alias, .. } => {
+                format!("supervisor approve {alias}   # at a terminal")
+            }
+            Self::Disabled { .. } => "set \"enabled\": true in mcp.json".to_owned(),
+            Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
+            Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
+            Self::Step { .. } | Self::Unconfirmed(_) => {
+                "supervisor try   # shows what this machine can confine".to_owned()
+            }
+            _ => return None,
+        })
+    }
+}

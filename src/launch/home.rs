@@ -1,0 +1,179 @@
+//! The private home of a declaration and its temporary directory.
+#![expect(clippy::disallowed_methods, reason = "the room `launch` makes the private home")]
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+use nix::unistd::geteuid;
+
+use super::LaunchError;
+use crate::declaration::LaunchDigest;
+use crate::plan::Plan;
+
+/// A home in use. While it lives, no other start empties the temporary directory in it.
+#[derive(Debug)]
+pub struct Home {
+    _lock: Flock<File>,
+}
+
+impl Home {
+    /// Makes the home and its temporary directory, mode 0700, and empties the latter unless
+    /// another run of the same declaration is using it.
+    ///
+    /// # Errors
+    /// [`LaunchError::ForeignHome`] where the directory is a link, another person's, or beside
+    /// the digest of another declaration; [`LaunchError::Home`] where the system refuses.
+    pub fn open(plan: &Plan, digest: &LaunchDigest) -> Result<Self, LaunchError> {
+        let home = &plan.home;
+        let at = |source| LaunchError::Home { path: home.clone(), source };
+        if let Some(homes) = home.parent() {
+            private_directory(homes)?;
+        }
+        let mark = mark(home, digest)?;
+        private_directory(home)?;
+        let lock = match Flock::lock(mark, FlockArg::LockExclusiveNonblock) {
+            Ok(alone) => {
+                empty(&plan.tmp).map_err(at)?;
+                alone.relock(FlockArg::LockShared).map_err(|errno| at(errno.into()))?;
+                alone
+            }
+            // Another run uses it, or empties it this moment: then this waits until it is done.
+            Err((mark, nix::Error::EWOULDBLOCK)) => {
+                Flock::lock(mark, FlockArg::LockShared).map_err(|(_, errno)| at(errno.into()))?
+            }
+            Err((_, errno)) => return Err(at(errno.into())),
+        };
+        private_directory(&plan.tmp)?;
+        Ok(Self { _lock: lock })
+    }
+}
+
+/// The directory, made if need be, the person's own, no link, mode 0700 (a server may have
+/// changed the mode of its home).
+fn private_directory(path: &Path) -> Result<(), LaunchError> {
+    let at = |source| LaunchError::Home { path: path.to_owned(), source };
+    let foreign = |why| LaunchError::ForeignHome { path: path.to_owned(), why };
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(source) => return Err(at(source)),
+    }
+    let held = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_PATH)
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ELOOP | libc::ENOTDIR) => foreign("it is no directory"),
+            _ => at(error),
+        })?;
+    let metadata = held.metadata().map_err(at)?;
+    if metadata.uid() != geteuid().as_raw() {
+        return Err(foreign("it belongs to another user"));
+    }
+    if metadata.mode() & 0o7777 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(at)?;
+    }
+    Ok(())
+}
+
+/// The file beside the home that holds the whole digest; the home's name holds its beginning.
+fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
+    let path = home.with_extension("digest");
+    let at = |source| LaunchError::Home { path: path.clone(), source };
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(&path)
+        .map_err(at)?;
+    let mut text = String::new();
+    (&mut file).take(128).read_to_string(&mut text).map_err(at)?;
+    match text.trim_end() {
+        // New, or cut short by a crash before a first start.
+        "" => {
+            file.seek(SeekFrom::Start(0)).map_err(at)?;
+            file.write_all(digest.as_str().as_bytes()).map_err(at)?;
+            Ok(file)
+        }
+        same if same == digest.as_str() => Ok(file),
+        _ => Err(LaunchError::ForeignHome { path: home.to_owned(), why: "another declaration's digest stands beside it" }),
+    }
+}
+
+/// Removes a directory with all in it, whatever a server made of it: a link in its place is
+/// removed and not followed, a directory without permissions is opened up first.
+fn empty(path: &Path) -> io::Result<()> {
+    match remove(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            open_up(path)?;
+            remove(path)
+        }
+        other => other,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Gives every directory below a path to its owner. No other process of the server runs then:
+/// the caller holds the home alone.
+fn open_up(path: &Path) -> io::Result<()> {
+    let mut waiting: Vec<PathBuf> = vec![path.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        fs::set_permissions(&directory, Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_in_place_of_the_temporary_directory_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let kept = base.path().join("kept");
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("file"), "x").unwrap();
+        let tmp = base.path().join("tmp");
+        symlink(&kept, &tmp).unwrap();
+        empty(&tmp).unwrap();
+        assert!(kept.join("file").exists());
+        assert!(fs::symlink_metadata(&tmp).is_err());
+    }
+
+    #[test]
+    fn a_closed_directory_is_removed_too() {
+        let base = tempfile::tempdir().unwrap();
+        let tmp = base.path().join("tmp");
+        fs::create_dir_all(tmp.join("a/b")).unwrap();
+        fs::write(tmp.join("a/b/file"), "x").unwrap();
+        fs::set_permissions(tmp.join("a/b"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tmp.join("a"), Permissions::from_mode(0o500)).unwrap();
+        empty(&tmp).unwrap();
+        assert!(!tmp.exists());
+    }
+}
