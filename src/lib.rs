@@ -29,6 +29,7 @@ pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod relay;
 pub(crate) mod text;
+pub(crate) mod trial;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

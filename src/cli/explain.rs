@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use super::ExplainArgs;
-use super::render::{self, Text};
+use super::render;
 use crate::approval::Approval;
-use crate::confine::{Promise, Standing, State};
-use crate::declaration::Alias;
+use crate::confine::{Standing, State};
+use crate::declaration::{Alias, Network};
 use crate::error::Error;
 use crate::launch::{self, Explanation};
-use crate::plan::{Grant, Network, Plan, Rights, RunRequest, Source, Variable, facts};
+use crate::plan::{Grant, Plan, Rights, RunRequest, Source, Variable, facts};
 use crate::text;
 
 /// Runs the command.
@@ -29,4 +29,133 @@ pub(super) fn show(alias: &Alias, json: bool) -> ExitCode {
 fn explained(alias: &Alias) -> Result<Explanation, Error> {
     let person = facts::person()?;
     launch::prepare(&person, &RunRequest { alias: alias.clone() })
+}
+
+/// The page for a reader: 80 columns, wrapped and never cut.
+fn page(explanation: &Explanation) -> String {
+    let mut page = Page::default();
+    let plan = &explanation.plan;
+    page.line(&format!("{}   digest {}   {}", explanation.alias, explanation.digest.short(), approval(&explanation.approval)));
+    page.heading("runs");
+    page.item(&text::path(&plan.exec), &text::words(plan.argv.iter().map(String::as_str)));
+    page.heading("variables");
+    for variable in &plan.variables {
+        page.item(variable.name.as_str(), &source(variable));
+    }
+    page.heading("directories");
+    page.item("starts in", &text::path(&plan.cwd));
+    page.item("home", &text::path(&plan.home));
+    page.item("temporary", &text::path(&plan.tmp));
+    page.heading("may reach");
+    for grant in &plan.grants {
+        page.item(rights(grant.rights), &reached(grant));
+    }
+    page.heading("network");
+    page.item(network(plan.network), "");
+    page.heading("limits");
+    limits(&mut page, plan);
+    page.heading("administrator");
+    let verdict = &explanation.verdict;
+    page.item(if verdict.result == crate::policy::Decision::Allow { "allowed" } else { "denied" }, &text::printable(&verdict.reason));
+    page.heading("promises");
+    for standing in &explanation.confinement.promises {
+        promise(&mut page, standing);
+    }
+    page.0
+}
+
+/// Lines of at most 80 columns.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+
+    fn heading(&mut self, heading: &str) {
+        self.0.push('\n');
+        self.line(heading);
+    }
+
+    /// A word in the first column, the rest wrapped beside it.
+    fn item(&mut self, word: &str, rest: &str) {
+        let first = format!("  {word:<14} ");
+        let next = " ".repeat(17);
+        let options = textwrap::Options::new(80)
+            .initial_indent(&first)
+            .subsequent_indent(&next)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        for line in textwrap::wrap(rest, options) {
+            self.line(&line);
+        }
+        if rest.is_empty() {
+            self.line(&first);
+        }
+    }
+}
+
+fn approval(approval: &Approval) -> String {
+    match approval {
+        Approval::Given => "approved".to_owned(),
+        Approval::Missing => "not approved".to_owned(),
+        Approval::Changed { changed } => {
+            let words: Vec<String> = changed.iter().map(ToString::to_string).collect();
+            format!("changed: {}", words.join(", "))
+        }
+    }
+}
+
+fn source(variable: &Variable) -> String {
+    match &variable.source {
+        Source::Stored => "stored".to_owned(),
+        Source::Passed => "from the caller, at each start".to_owned(),
+        Source::Ours(value) => text::word(value),
+    }
+}
+
+const fn rights(rights: Rights) -> &'static str {
+    match rights {
+        Rights::List => "list",
+        Rights::Read => "read",
+        Rights::Device => "device",
+        Rights::ReadExecute => "read, execute",
+        Rights::Write => "write",
+    }
+}
+
+fn reached(grant: &Grant) -> String {
+    format!("{}   ({})", text::path(&grant.path), text::printable(&grant.reason))
+}
+
+const fn network(network: Network) -> &'static str {
+    match network {
+        Network::Full => "full",
+        Network::None => "none",
+    }
+}
+
+fn limits(page: &mut Page, plan: &Plan) {
+    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+    page.item("memory", &format!("{} in each process", mib(plan.limits.memory)));
+    page.item("open files", &plan.limits.files.to_string());
+    page.item("file size", &mib(plan.limits.file_size));
+    page.item("core dumps", "none");
+}
+
+fn promise(page: &mut Page, standing: &Standing) {
+    let state = match standing.state {
+        State::Held => "held",
+        State::GivenUp => "given up",
+        State::Unheld => "unheld",
+    };
+    let by: Vec<String> = standing.mechanisms.iter().map(|mechanism| render::name_of(mechanism)).collect();
+    page.item(&format!("{} {state}", standing.id), standing.id.text());
+    if !by.is_empty() {
+        page.item("", &format!("by {}", by.join(", ")));
+    }
+    if let Some(note) = &standing.note {
+        page.item("", note);
+    }
 }

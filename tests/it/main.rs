@@ -1,1 +1,14 @@
-//! The integration tests.
+//! The integration tests, one binary: the command line, the relay, and the attacks.
+//!
+//! The attacks (`escape_*`) run under real enforcement, always as an ordinary user and as root
+//! when the tests are started so; each first succeeds unconfined, as the same user. A test's
+//! name begins with the promise it tries to break.
+
+mod support;
+
+mod attack;
+mod escape_environment;
+mod escape_files;
+mod escape_kernel;
+mod escape_network;
+mod escape_processes;

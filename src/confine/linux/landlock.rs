@@ -15,7 +15,6 @@ use crate::plan::{Plan, Rights};
 /// One right on files; the ABI that added it stands in [`Right::since`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the kernel's own names, explained in its documentation")]
 pub enum Right {
     Execute,
     WriteFile,

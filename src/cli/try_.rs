@@ -1,0 +1,49 @@
+//! `supervisor try`: attacks shown, alone and confined.
+
+use std::process::ExitCode;
+
+use super::TryArgs;
+use super::render;
+use crate::text;
+use crate::trial::{self, Row, Trial};
+
+/// Runs the command: 0 only when every attack worked alone and was held confined.
+pub(super) fn run(args: &TryArgs) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return render::failure("cannot start", &error),
+    };
+    let trial = match runtime.block_on(trial::run()) {
+        Ok(trial) => trial,
+        Err(error) => return render::failure("the trial did not come to its end", &error),
+    };
+    let shown = if args.json { render::json("try", &trial) } else { render::human(&page(&trial)) };
+    if trial.held() { shown } else { ExitCode::FAILURE }
+}
+
+fn page(trial: &Trial) -> String {
+    let mut page = String::from("a bundled server, declared nowhere, was started confined and called:\n\n");
+    page.push_str(&format!("  {}\n\n", text::printable(&trial.answer)));
+    page.push_str("then it attacked, once alone and once confined:\n\n");
+    page.push_str(&format!("  {:<38} {:<15} {}\n", "attack", "alone", "confined"));
+    for row in &trial.rows {
+        page.push_str(&line(row));
+    }
+    let held = trial.rows.iter().filter(|row| row.held()).count();
+    page.push_str(&format!("\n{held} of {} attacks held\n", trial.rows.len()));
+    for row in trial.rows.iter().filter(|row| !row.alone.succeeded) {
+        page.push_str(&format!(
+            "  {} did not work alone either, so nothing is shown: {}\n",
+            row.attempt.text(),
+            text::printable(&row.alone.detail)
+        ));
+    }
+    page
+}
+
+fn line(row: &Row) -> String {
+    let alone = text::printable(&row.alone.detail);
+    let confined = text::printable(&row.confined.detail);
+    let verdict = if row.held() { "held  " } else { "NOT HELD  " };
+    format!("  {:<38} {alone:<15} {} {verdict}{confined}\n", row.attempt.text(), row.promise)
+}

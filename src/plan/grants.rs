@@ -1,0 +1,208 @@
+//! The system's own places as data, and how grants are put together. Pure.
+//!
+//! Which of the places exist here is asked by `facts`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::{Grant, PlanError, Rights};
+
+const FILE: &str = "policy/grants/linux.json";
+const TEXT: &str = include_str!("../../policy/grants/linux.json");
+
+/// One place of the system that every server gets where it exists.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SystemPlace {
+    /// Absolute; a `*` at its end stands for any rest of the last name.
+    pub(crate) path: PathBuf,
+    /// What a server may do there.
+    pub(crate) rights: Rights,
+    /// Why, in a few words.
+    pub(crate) reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    #[serde(rename = "about")]
+    _about: String,
+    grants: Vec<SystemPlace>,
+}
+
+/// The places of the system, in the order of the file.
+///
+/// # Errors
+/// [`PlanError::Data`], which a test rules out.
+pub(crate) fn system_places() -> Result<Vec<SystemPlace>, PlanError> {
+    let data: Data =
+        serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
+    Ok(data.grants)
+}
+
+impl Rights {
+    /// The rights one by one: list, read, execute, change, drive a device.
+    const fn bits(self) -> u8 {
+        match self {
+            Self::List => 0b00001,
+            Self::Read => 0b00011,
+            Self::ReadExecute => 0b00111,
+            Self::Write => 0b01111,
+            Self::Device => 0b10010,
+        }
+    }
+
+    /// Whether these rights hold all of the others. Not every two can be compared: a device's
+    /// do not hold those to list or execute, nor is it driven by a right to write files.
+    #[must_use]
+    pub const fn cover(self, others: Self) -> bool {
+        others.bits() & !self.bits() == 0
+    }
+}
+
+/// All grants of a plan, sorted by path. `declared` ones all stay. Of `ours`, one is left out
+/// where another, on the same path or above it, holds its rights already.
+///
+/// Each path comes once, with the wider rights and the reasons of both; twice only where
+/// neither rights hold the other, since to join those would grant what nobody asked for.
+#[must_use]
+pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
+    let mut merged: BTreeMap<PathBuf, Vec<(Grant, bool)>> = BTreeMap::new();
+    let all = declared.into_iter().map(|grant| (grant, true)).chain(ours.into_iter().map(|grant| (grant, false)));
+    for (grant, stays) in all {
+        let same = merged.entry(grant.path.clone()).or_default();
+        let comparable = same
+            .iter_mut()
+            .find(|(kept, _)| kept.rights.cover(grant.rights) || grant.rights.cover(kept.rights));
+        match comparable {
+            Some((kept, kept_stays)) => {
+                if grant.rights.cover(kept.rights) {
+                    kept.rights = grant.rights;
+                }
+                if !kept.reason.split("; ").any(|reason| reason == grant.reason) {
+                    kept.reason = format!("{}; {}", kept.reason, grant.reason);
+                }
+                *kept_stays |= stays;
+            }
+            None => same.push((grant, stays)),
+        }
+    }
+    let covered_above = |grant: &Grant| {
+        let above = grant.path.ancestors().skip(1).filter_map(|path| merged.get(path)).flatten();
+        above.into_iter().any(|(wider, _)| wider.rights.cover(grant.rights))
+    };
+    let mut grants: Vec<Grant> = merged
+        .values()
+        .flatten()
+        .filter(|(grant, stays)| *stays || !covered_above(grant))
+        .map(|(grant, _)| grant.clone())
+        .collect();
+    grants.sort();
+    grants
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: [Rights; 5] =
+        [Rights::List, Rights::Read, Rights::Device, Rights::ReadExecute, Rights::Write];
+
+    fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
+        Grant { path: path.into(), rights, reason: reason.into() }
+    }
+
+    #[test]
+    fn the_data_is_sound() {
+        let places = system_places().unwrap();
+        let mut paths = std::collections::BTreeSet::new();
+        for place in &places {
+            assert!(place.path.is_absolute(), "{place:?}");
+            assert!(!place.reason.is_empty() && paths.insert(place.path.clone()), "{place:?}");
+            assert_ne!(place.rights, Rights::Write, "{place:?}");
+            let device = place.path.starts_with("/dev");
+            assert_eq!(place.rights == Rights::Device, device, "{place:?}");
+            let stars = place.path.to_string_lossy().matches('*').count();
+            assert!(stars == 0 || stars == 1 && place.path.to_string_lossy().ends_with('*'), "{place:?}");
+        }
+        // P1: what holds secrets is named by no grant, nor by one above it.
+        for secret in ["/etc/shadow", "/etc/ssl/private/key.pem", "/etc/ssh/ssh_host_rsa_key", "/var/lib/x", "/home/u", "/root", "/tmp", "/run/user/1000", "/dev/sda", "/dev/shm/x", "/boot"] {
+            assert!(!places.iter().any(|place| std::path::Path::new(secret).starts_with(&place.path)), "{secret}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_rights_are_errors() {
+        for bad in [
+            r#"{"about":"","grants":[{"path":"/x","rights":"read","reason":"","why":""}]}"#,
+            r#"{"about":"","grants":[{"path":"/x","rights":"all","reason":""}]}"#,
+            r#"{"about":"","grants":[],"more":[]}"#,
+        ] {
+            assert!(serde_json::from_str::<Data>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_path_comes_once_with_the_wider_rights_and_both_reasons() {
+        let merged = merge(
+            vec![grant("/a", Rights::Read, "one"), grant("/a", Rights::ReadExecute, "two"), grant("/a", Rights::List, "one")],
+            vec![],
+        );
+        assert_eq!(merged, [grant("/a", Rights::ReadExecute, "one; two")]);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_not_joined() {
+        let both = vec![grant("/a", Rights::Device, "d"), grant("/a", Rights::ReadExecute, "x")];
+        assert_eq!(merge(both.clone(), vec![]), both);
+    }
+
+    #[test]
+    fn a_grant_above_covers_ours_and_not_what_was_declared() {
+        let merged = merge(
+            vec![grant("/usr", Rights::ReadExecute, "system"), grant("/usr/bin", Rights::ReadExecute, "PATH"), grant("/usr/x", Rights::Write, "w")],
+            vec![grant("/usr/share/words", Rights::Read, "--read"), grant("/usrlocal", Rights::Read, "--read")],
+        );
+        assert_eq!(
+            merged.iter().map(|grant| grant.path.to_str().unwrap()).collect::<Vec<_>>(),
+            ["/usr", "/usr/share/words", "/usr/x", "/usrlocal"]
+        );
+    }
+
+    fn any_grant() -> impl Strategy<Value = Grant> {
+        let name = prop_oneof![Just("a"), Just("b"), Just("ab")];
+        (proptest::collection::vec(name, 0..4), 0..ALL.len()).prop_map(|(names, rights)| {
+            let path: PathBuf = std::iter::once("/").chain(names).collect();
+            Grant { path, rights: ALL[rights], reason: "r".into() }
+        })
+    }
+
+    /// The rights that a list of grants gives at a path, as the kernel adds them up.
+    fn at(grants: &[Grant], path: &std::path::Path) -> u8 {
+        grants.iter().filter(|g| path.starts_with(&g.path)).fold(0, |bits, g| bits | g.rights.bits())
+    }
+
+    proptest! {
+        #[test]
+        fn merging_neither_widens_nor_narrows(
+            ours in proptest::collection::vec(any_grant(), 0..6),
+            declared in proptest::collection::vec(any_grant(), 0..4),
+        ) {
+            let all: Vec<Grant> = ours.iter().chain(&declared).cloned().collect();
+            let merged = merge(ours, declared.clone());
+            for grant in &all {
+                prop_assert_eq!(at(&merged, &grant.path), at(&all, &grant.path), "{:?}", grant.path);
+            }
+            for grant in &declared {
+                prop_assert!(merged.iter().any(|kept| kept.path == grant.path));
+            }
+            let mut sorted = merged.clone();
+            sorted.sort();
+            sorted.dedup_by(|a, b| a.path == b.path && a.rights == b.rights);
+            prop_assert_eq!(sorted, merged);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Places that no server may write and no installation may bring along whole. Pure.
+//!
+//! The lists are data in `policy/sensitive-directories.json`; where their links lead is asked
+//! by the caller.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::PlanError;
+
+const FILE: &str = "policy/sensitive-directories.json";
+const TEXT: &str = include_str!("../../policy/sensitive-directories.json");
+
+/// What makes a place sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Holds {
+    /// Keys, passwords, tokens: neither written nor brought along by an installation.
+    Secrets,
+    /// What runs for the person: not written.
+    Code,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    path: PathBuf,
+    holds: Holds,
+    reason: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Name {
+    name: String,
+    holds: Holds,
+    reason: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tree {
+    path: PathBuf,
+    reason: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    #[serde(rename = "about")]
+    _about: String,
+    places: Vec<Place>,
+    names: Vec<Name>,
+    system: Vec<Tree>,
+    shared: Vec<Tree>,
+}
+
+/// The places of one person on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    home: PathBuf,
+    state: Vec<PathBuf>,
+    data: Data,
+}
+
+impl Places {
+    /// The places of the person with this home (canonical) and state directory (each spelling
+    /// that counts). `leads_to` says where a path leads through its links, if anywhere; both
+    /// spellings of a place count then.
+    ///
+    /// # Errors
+    /// [`PlanError::Data`], which a test rules out.
+    pub(crate) fn new(
+        home: &Path,
+        state: &[PathBuf],
+        leads_to: impl Fn(&Path) -> Option<PathBuf>,
+    ) -> Result<Self, PlanError> {
+        let mut data: Data =
+            serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
+        let here = |path: &Path| match path.strip_prefix("~") {
+            Ok(rest) => home.join(rest),
+            Err(_) => path.to_owned(),
+        };
+        for place in std::mem::take(&mut data.places) {
+            let path = here(&place.path);
+            let leads = leads_to(&path).filter(|leads| *leads != path);
+            data.places.extend(leads.map(|path| Place { path, ..place.clone() }));
+            data.places.push(Place { path, ..place });
+        }
+        for list in [&mut data.system, &mut data.shared] {
+            for tree in list.iter_mut() {
+                tree.path = here(&tree.path);
+            }
+        }
+        Ok(Self { home: home.to_owned(), state: state.to_vec(), data })
+    }
+
+    /// Whether a path is the state directory or lies in it.
+    #[must_use]
+    pub(crate) fn in_state(&self, path: &Path) -> bool {
+        self.state.iter().any(|state| path.starts_with(state))
+    }
+
+    /// Whether a path is the home, the state directory or `/`, or lies above one of them.
+    #[must_use]
+    pub(crate) fn above_all(&self, path: &Path) -> bool {
+        self.home.starts_with(path) || self.state.iter().any(|state| state.starts_with(path))
+    }
+
+    /// Why no server may write in a directory (canonical), if it may not (promise G1).
+    #[must_use]
+    pub(crate) fn refuse_writing(&self, dir: &Path) -> Option<String> {
+        let shown = |path: &Path| crate::text::path(path);
+        if self.home.starts_with(dir) {
+            return Some("it is the home directory or lies above it".to_owned());
+        }
+        if self.in_state(dir) || self.above_all(dir) {
+            return Some("it is the state directory, or lies above or in it".to_owned());
+        }
+        if let Some(tree) = self.data.shared.iter().find(|tree| dir == tree.path) {
+            return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
+        }
+        if let Some(tree) = self.data.system.iter().find(|tree| dir.starts_with(&tree.path)) {
+            return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
+        }
+        let overlap = |place: &&Place| dir.starts_with(&place.path) || place.path.starts_with(dir);
+        if let Some(place) = self.data.places.iter().find(overlap) {
+            return Some(format!("{} holds {}", shown(&place.path), place.reason));
+        }
+        self.named(dir).map(|name| format!("a directory named {} holds {}", name.name, name.reason))
+    }
+
+    /// Whether a directory that a person or `PATH` names may be granted to be read and executed
+    /// whole: it is none that others share, no home, and holds no secrets.
+    #[must_use]
+    pub(crate) fn may_be_whole(&self, dir: &Path) -> bool {
+        let secrets = |place: &Place| place.holds == Holds::Secrets && place.path.starts_with(dir);
+        !self.above_all(dir)
+            && !self.in_state(dir)
+            && !self.data.shared.iter().any(|tree| dir == tree.path)
+            && !self.data.places.iter().any(secrets)
+    }
+
+    /// Whether what surrounds a program may be granted whole although nothing says what it is:
+    /// as [`Self::may_be_whole`], and no place of secrets lies above it either.
+    #[must_use]
+    pub(crate) fn may_be_brought_along(&self, dir: &Path) -> bool {
+        self.may_be_whole(dir) && self.secrets(dir).is_none()
+    }
+
+    /// What secrets a path holds or lies among, if any: `--read` names it at the question.
+    #[must_use]
+    pub(crate) fn secrets(&self, path: &Path) -> Option<&str> {
+        let overlap = |place: &&Place| {
+            place.holds == Holds::Secrets && (path.starts_with(&place.path) || place.path.starts_with(path))
+        };
+        let place = self.data.places.iter().find(overlap).map(|place| place.reason.as_str());
+        let name = || self.named(path).filter(|name| name.holds == Holds::Secrets);
+        place.or_else(|| name().map(|name| name.reason.as_str()))
+    }
+
+    fn named(&self, path: &Path) -> Option<&Name> {
+        let is = |name: &Name| {
+            path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name))
+        };
+        self.data.names.iter().find(|name| is(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        let leads = |path: &Path| path.ends_with(".config").then(|| "/data/dotfiles/config".into());
+        Places::new(Path::new("/home/u"), &["/home/u/.supervisor".into(), "/data/state".into()], leads)
+            .unwrap()
+    }
+
+    #[test]
+    fn the_data_is_sound() {
+        let data: Data = serde_json::from_str(TEXT).unwrap();
+        let paths = data.places.iter().map(|place| (&place.path, &place.reason));
+        let trees = data.system.iter().chain(&data.shared).map(|tree| (&tree.path, &tree.reason));
+        let mut seen = std::collections::BTreeSet::new();
+        for (path, reason) in paths.chain(trees) {
+            assert!(path.is_absolute() || path.starts_with("~"), "{path:?}");
+            assert!(!reason.is_empty() && seen.insert(path.clone()), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_server_may_write() {
+        let places = places();
+        for bad in [
+            "/", "/home", "/home/u", "/tmp", "/var/tmp", "/var", "/usr", "/usr/share/x", "/etc/x", "/proc/1", "/dev/shm/x",
+            "/run/user/1000/x", "/home/u/.supervisor", "/home/u/.supervisor/home/x", "/data", "/data/state/home",
+            "/home/u/.ssh", "/home/u/.ssh/x", "/home/u/.config", "/home/u/.config/x", "/data/dotfiles/config/x", "/data/dotfiles",
+            "/home/u/.local", "/home/u/.local/share", "/home/u/.local/bin", "/home/u/.mozilla/firefox/p", "/home/u/.claude",
+            "/home/u/project/.claude", "/home/u/project/.VSCode/x", "/home/u/.local/share/systemd/user",
+        ] {
+            assert!(places.refuse_writing(Path::new(bad)).is_some(), "{bad}");
+        }
+        for good in ["/home/u/notes", "/home/u/.notes/x", "/home/u2", "/tmp/x", "/srv/notes", "/mnt/disk/notes", "/usr2", "/home/u/.local/share/notes"] {
+            assert_eq!(places.refuse_writing(Path::new(good)), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn what_is_never_granted_whole() {
+        let places = places();
+        for bad in ["/", "/home", "/home/u", "/home/u/.local", "/home/u/.config", "/home/u/.docker", "/opt", "/tmp", "/home/u/.supervisor/home/x/bin", "/data", "/home/u/.cargo"] {
+            assert!(!places.may_be_whole(Path::new(bad)), "{bad}");
+        }
+        for good in ["/home/u/.local/bin", "/home/u/tool", "/home/u/.config/yarn/global/node_modules", "/opt/tool", "/home/u/.nvm/versions/node/v20"] {
+            assert!(places.may_be_whole(Path::new(good)), "{good}");
+        }
+        assert!(!places.may_be_brought_along(Path::new("/home/u/.config/x")));
+        assert!(!places.may_be_brought_along(Path::new("/srv/u/.docker/cli")));
+        assert!(places.may_be_brought_along(Path::new("/home/u/tool")));
+    }
+}

@@ -1,0 +1,124 @@
+//! What there is to steal: a home with a key, a state directory, a socket, a port.
+#![expect(clippy::disallowed_methods, reason = "plants files and starts the bundled server")]
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::{env, fs, thread};
+
+use nix::unistd::geteuid;
+use secrecy::SecretString;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::attempt::{Attempt, CANARY, VARIABLE};
+use crate::approval::record::Approvals;
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Declaration, Network, Server, Stdio};
+use crate::error::Error;
+use crate::plan::{Person, facts, program};
+
+/// The alias of the bundled server, in a state directory of its own.
+const ALIAS: &str = "try";
+
+/// The planted things; they go with this value.
+#[derive(Debug)]
+pub struct Planted {
+    base: TempDir,
+    home: PathBuf,
+    program: PathBuf,
+    port: std::net::SocketAddr,
+}
+
+impl Planted {
+    /// Plants everything in a new directory, and answers on the socket and the port.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new() -> io::Result<Self> {
+        let base = tempfile::Builder::new().prefix("supervisor-try-").tempdir()?;
+        let base_path = base.path().canonicalize()?;
+        let home = base_path.join("home");
+        for directory in [&home.join(".ssh"), &home.join(".supervisor"), &base_path.join("run")] {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        }
+        fs::write(home.join(".ssh/id_ed25519"), CANARY)?;
+        let socket = UnixListener::bind(base_path.join("run/agent.sock"))?;
+        let tcp = TcpListener::bind("127.0.0.1:0")?;
+        let port = tcp.local_addr()?;
+        // These threads end with the process; they wait for attacks.
+        thread::spawn(move || socket.incoming().for_each(|stream| greet(stream)));
+        thread::spawn(move || tcp.incoming().for_each(|stream| greet(stream)));
+        Ok(Self { base, home, program: env::current_exe()?, port })
+    }
+
+    /// Declares and approves the bundled server, with a stored value, no network.
+    ///
+    /// # Errors
+    /// As `add` and `approve`.
+    pub fn declare(&self) -> Result<(), Error> {
+        let person = Person {
+            home: self.home.clone(),
+            state: self.home.join(".supervisor"),
+            uid: geteuid().as_raw(),
+        };
+        let program = self.program.to_string_lossy().into_owned();
+        let mut stdio = Stdio::new(program.clone(), vec![super::server::ARGUMENT.to_owned()]);
+        stdio.network = Network::None;
+        if let Ok(name) = "STORED".parse() {
+            stdio.env.insert(name, SecretString::from(CANARY));
+        }
+        let alias: Alias = match ALIAS.parse() {
+            Ok(alias) => alias,
+            Err(_) => return Err(crate::launch::LaunchError::NoValue(ALIAS.to_owned()).into()),
+        };
+        let declaration = Declaration { server: Server::Stdio(stdio), enabled: true };
+        let state = State::open(&person)?;
+        let path = facts::search_path();
+        let found = program::find(&program, &path)?;
+        Approvals::approve(&state, &alias, &declaration, &path, &found, now())?;
+        state.declare(&alias, declaration)?;
+        Ok(())
+    }
+
+    /// The bundled server with nothing in its way, the caller's variable in its environment.
+    pub fn alone(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(super::server::ARGUMENT).env(VARIABLE, CANARY);
+        command
+    }
+
+    /// The same server as a host starts it.
+    pub fn confined(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("run").arg(ALIAS).env_clear().env("HOME", &self.home).env(VARIABLE, CANARY);
+        command
+    }
+
+    /// What an attack goes for.
+    pub fn target(&self, attempt: Attempt) -> String {
+        let at = |path: &Path| path.to_string_lossy().into_owned();
+        match attempt {
+            Attempt::ReadHomeKey => at(&self.home.join(".ssh/id_ed25519")),
+            Attempt::ReadState => at(&self.home.join(".supervisor/mcp.json")),
+            Attempt::WriteOutside => at(&self.home.join("written")),
+            Attempt::ConnectSocket => at(&self.base.path().join("run/agent.sock")),
+            Attempt::ConnectPort => self.port.to_string(),
+            Attempt::SignalSupervisor | Attempt::SeeEnvironment => String::new(),
+        }
+    }
+}
+
+/// Whoever connects gets what was planted.
+fn greet<S: Write>(stream: io::Result<S>) {
+    if let Ok(mut stream) = stream {
+        // A peer that is gone already has seen nothing.
+        let _ = stream.write_all(CANARY.as_bytes());
+    }
+}
+
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}

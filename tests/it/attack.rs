@@ -1,0 +1,123 @@
+//! One attack of the probe, run unconfined and confined.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{Host, TestContext};
+
+/// What became of an attack.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Whether it got what it was after.
+    pub got: bool,
+    /// What it got, or what stopped it.
+    pub detail: String,
+}
+
+/// An attack on somebody.
+pub struct Attack<'a> {
+    context: &'a TestContext,
+    words: Vec<String>,
+    flags: Vec<&'a str>,
+    variables: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Attack<'a> {
+    /// The words of the probe.
+    pub fn new(context: &'a TestContext, words: &[&str]) -> Self {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Self { context, words, flags: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Declared with these flags.
+    pub fn with(mut self, flags: &[&'a str]) -> Self {
+        self.flags = flags.to_vec();
+        self
+    }
+
+    /// With this variable in the caller's environment.
+    pub fn variable(mut self, name: &'a str, value: &'a str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
+    /// Runs it with nothing in its way.
+    pub fn alone(&self) -> Verdict {
+        let mut command = self.context.command(&TestContext::program("fixture-probe"));
+        command.args(&self.words);
+        self.judge(command)
+    }
+
+    /// Runs it as a host starts it.
+    pub fn confined(&self) -> Verdict {
+        self.declare();
+        self.judge(self.context.supervisor(&["run", "probe"]))
+    }
+
+    /// Declares and approves it.
+    pub fn declare(&self) {
+        let program = TestContext::program("fixture-probe");
+        let mut argv = vec![program.as_str()];
+        argv.extend(self.words.iter().map(String::as_str));
+        self.context.approved("probe", &self.flags, &argv);
+    }
+
+    fn judge(&self, mut command: Command) -> Verdict {
+        command.envs(self.variables.iter().copied());
+        let mut host = Host::start(command);
+        let verdict = host.message();
+        let params = &verdict["params"];
+        let verdict = Verdict {
+            got: params["got"].as_bool().unwrap_or_else(|| panic!("no verdict: {verdict}")),
+            detail: params["detail"].as_str().unwrap_or_default().to_owned(),
+        };
+        host.end();
+        verdict
+    }
+
+    /// It works alone and is stopped confined.
+    pub fn is_held(&self) {
+        let alone = self.alone();
+        assert!(alone.got, "{:?} does not work alone: {}", self.words, alone.detail);
+        self.is_stopped();
+    }
+
+    /// It is stopped confined.
+    pub fn is_stopped(&self) {
+        let confined = self.confined();
+        assert!(!confined.got, "{:?} got {}", self.words, confined.detail);
+    }
+
+    /// It works confined too: what a server needs.
+    pub fn is_allowed(&self) {
+        let confined = self.confined();
+        assert!(confined.got, "{:?} was stopped: {}", self.words, confined.detail);
+    }
+}
+
+/// A process outside, of the same person, with a secret in its environment. Ends when dropped.
+pub struct Victim(std::process::Child);
+
+impl Victim {
+    pub fn new(context: &TestContext) -> Self {
+        let mut command = context.command(&TestContext::program("fixture-probe"));
+        command.arg("stay").env("VICTIM_SECRET", "of the victim");
+        let streams = || Stdio::null();
+        Self(command.stdin(streams()).stdout(streams()).stderr(streams()).spawn().unwrap())
+    }
+
+    pub fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A target as the probe takes it: not a path that `add` would record.
+pub fn at(path: &std::path::Path) -> String {
+    format!("@{}", path.display())
+}

@@ -1,0 +1,129 @@
+//! Attacks on variables, descriptors and the state a process starts in: promises E1 to E3, S2, S4.
+
+use std::fs::{self, File};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use std::os::fd::AsRawFd;
+
+use crate::attack::Attack;
+use crate::support::{Host, TestContext, everybody, stderr, stdout};
+
+#[test]
+fn e1_sees_no_variable_of_the_caller() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        Attack::new(&context, &["variable", "CALLER_SECRET"]).variable("CALLER_SECRET", "x").is_held();
+        Attack::new(&context, &["environment-of-parent"]).variable("CALLER_SECRET", "x").is_stopped();
+    }
+}
+
+#[test]
+fn e1_has_the_variables_named_and_no_other() {
+    let context = TestContext::ordinary();
+    let said = Attack::new(&context, &["variables"])
+        .with(&["-e", "STORED=1", "-e", "PASSED", "-e", "ABSENT"])
+        .variable("PASSED", "2")
+        .variable("OTHER", "3")
+        .confined();
+    let mut names: Vec<&str> = said.detail.split(' ').collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HOME", "PASSED", "STORED", "TMPDIR"]);
+}
+
+#[test]
+fn e2_inherits_no_descriptor() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let key = context.make_file("home/key", "secret");
+        let home = File::open(context.path("home")).unwrap();
+        let open = File::open(&key).unwrap();
+        for held in [&home, &open] {
+            fcntl(held, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+        }
+        Attack::new(&context, &["descriptors"]).is_held();
+        let number = home.as_raw_fd().to_string();
+        Attack::new(&context, &["through-descriptor", &number, "key"]).is_held();
+    }
+}
+
+#[test]
+fn e3_starts_clean() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        for key in ["SigBlk", "SigIgn"] {
+            Attack::new(&context, &["status", key]).is_stopped();
+        }
+        Attack::new(&context, &["session-is-foreign"]).is_held();
+        Attack::new(&context, &["umask-is-open"]).is_held();
+        Attack::new(&context, &["terminal"]).is_stopped();
+    }
+}
+
+#[test]
+fn s2_a_loader_variable_does_not_act_before_the_confinement() {
+    let context = TestContext::ordinary();
+    // A library that cannot be loaded makes the loader speak: on the shim's behalf it would do
+    // so before anything is confined, on the server's only after.
+    let library = context.path("outside/absent.so");
+    let pair = format!("LD_PRELOAD={}", library.display());
+    let attack = Attack::new(&context, &["status", "NoNewPrivs"]).with(&["--allow", "loader-env", "-e", &pair]);
+    let said = attack.confined();
+    assert_eq!(said.detail, "1");
+    let mut host = context.host("probe");
+    host.message();
+    let (_, words) = host.end();
+    let complaints = words.matches("absent.so").count();
+    assert_eq!(complaints, 1, "the loader of the server alone: {words}");
+    assert!(words.lines().filter(|line| line.contains("absent.so")).all(|line| line.starts_with("[probe]")), "{words}");
+}
+
+#[test]
+fn s4_a_stored_value_shows_nowhere() {
+    let context = TestContext::ordinary();
+    let secret = "sk-4815162342";
+    let pair = format!("TOKEN={secret}");
+    let program = TestContext::program("fixture-server");
+    let (code, screen) = context.at_terminal(&["add", "s", "-e", &pair, "--no-inspect", "--", &program, "echo"], "y");
+    assert_eq!(code, 0, "{screen}");
+    assert!(!screen.contains(secret), "{screen}");
+    for words in [&["list"][..], &["list", "--json"], &["explain", "s"], &["explain", "s", "--json"], &["remove", "absent"]] {
+        let output = context.run(words);
+        assert!(!stdout(&output).contains(secret), "{words:?}");
+        assert!(!stderr(&output).contains(secret), "{words:?}");
+    }
+    let mut host = context.host("s");
+    host.initialize();
+    let of = |pid: u32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    assert!(!of(host.id(), "cmdline").contains(secret));
+    assert!(!of(host.id(), "environ").contains(secret));
+    let (_, words) = host.end();
+    assert!(!words.contains(secret), "{words}");
+    let state = context.path("home/.supervisor");
+    for entry in fs::read_dir(state.join("approvals")).unwrap() {
+        assert!(!fs::read_to_string(entry.unwrap().path()).unwrap().contains(secret));
+    }
+}
+
+#[test]
+fn s1_nothing_unapproved_starts() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.run(&["add", "unapproved", "--", &program, "echo"]);
+    let refused = |code: &str| {
+        let mut host = Host::start(context.supervisor(&["run", "unapproved"]));
+        let answer = host.initialize();
+        assert_eq!(answer["error"]["data"]["code"], code, "{answer}");
+        assert_eq!(host.end().0, 126);
+    };
+    refused("not-approved");
+    let (code, _) = context.at_terminal(&["approve", "unapproved"], "n");
+    assert_eq!(code, 126);
+    refused("not-approved");
+    let (code, _) = context.at_terminal(&["approve", "unapproved"], "y");
+    assert_eq!(code, 0);
+    // Another argument in the file is another server.
+    let file = context.path("home/.supervisor/mcp.json");
+    let text = fs::read_to_string(&file).unwrap().replace("\"echo\"", "\"flood\"");
+    fs::write(&file, text).unwrap();
+    refused("not-approved");
+}

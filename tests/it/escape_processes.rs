@@ -1,0 +1,93 @@
+//! Attacks on other processes, and processes that would stay: promises R1, R2.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::attack::{Attack, Victim, at};
+use crate::support::{TestContext, everybody};
+
+#[test]
+fn r1_signals_nobody_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let victim = Victim::new(&context);
+        Attack::new(&context, &["signal", &victim.id()]).is_held();
+    }
+}
+
+#[test]
+fn r1_traces_and_reads_nobody_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let victim = Victim::new(&context);
+        for words in [["trace", &victim.id()], ["memory-of", &victim.id()], ["environment-of", &victim.id()]] {
+            Attack::new(&context, &words).is_held();
+        }
+    }
+}
+
+#[test]
+fn r1_reads_nothing_of_the_supervisor() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        Attack::new(&context, &["environment-of-parent"]).variable("CALLER_SECRET", "x").is_stopped();
+        Attack::new(&context, &["trace", &std::process::id().to_string()]).is_stopped();
+    }
+}
+
+/// Whether a process is there and no zombie.
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+/// Waits for a process to be gone; a generous bound, for a loaded machine.
+fn is_gone(pid: &str) -> bool {
+    (0..300).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        !runs(pid)
+    })
+}
+
+#[test]
+fn r2_a_daemon_ends_with_the_run() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let dir = context.make_directory("dir");
+        let file = dir.join("daemon");
+        let attack = Attack::new(&context, &["daemon", &at(&file)]);
+
+        let alone = attack.alone();
+        assert!(runs(&alone.detail), "a daemon outlives the server alone");
+        nix::sys::signal::kill(
+            nix::unistd::Pid::from_raw(alone.detail.parse().unwrap()),
+            nix::sys::signal::Signal::SIGKILL,
+        )
+        .unwrap();
+
+        let confined = attack.with(&["--dir", dir.to_str().unwrap()]).confined();
+        assert!(confined.got, "{}", confined.detail);
+        assert!(is_gone(&confined.detail), "the daemon outlived the run");
+    }
+}
+
+#[test]
+fn r2_the_server_ends_with_a_killed_supervisor() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        context.approved("mute", &[], &[&TestContext::program("fixture-server"), "ignore-eof"]);
+        let mut host = context.host("mute");
+        let supervisor = host.id();
+        let children = format!("/proc/{supervisor}/task/{supervisor}/children");
+        let server = loop {
+            let text = fs::read_to_string(&children).unwrap();
+            if let Some(pid) = text.split_whitespace().next() {
+                break pid.to_owned();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        host.kill();
+        assert!(is_gone(&server), "the server outlived a killed supervisor");
+    }
+}

@@ -1,0 +1,12 @@
+//! Real servers from npm and PyPI, driven by a raw host and by two real clients: what comes
+//! through `supervisor run` is what comes without it.
+//!
+//! Not in the default set: `cargo test --test real`. Pinned versions are installed once into
+//! `.cache/real`; where that fails, the tests fail.
+
+#[path = "../it/support/mod.rs"]
+mod support;
+
+mod clients;
+mod install;
+mod servers;
