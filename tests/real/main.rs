@@ -9,4 +9,5 @@ mod support;
 
 mod clients;
 mod install;
+mod readme;
 mod servers;
