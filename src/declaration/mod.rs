@@ -6,11 +6,18 @@
 //!
 //! Place on the path: `mcp.json` → **Declaration** → digest → approval → plan.
 
+pub(crate) mod add_error;
 pub(crate) mod add_line;
+pub(crate) mod add_value;
+pub(crate) mod add_words;
 pub(crate) mod digest;
+pub(crate) mod document;
 pub(crate) mod entry;
+pub(crate) mod file;
+pub(crate) mod loader;
 pub(crate) mod names;
 pub(crate) mod store;
+pub(crate) mod url;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +117,11 @@ impl Stdio {
     /// The names of all variables, stored and passed alike, sorted.
     #[must_use]
     pub fn variables(&self) -> BTreeSet<EnvName> {
-        self.env.keys().cloned().chain(self.pass.iter().cloned()).collect()
+        self.env
+            .keys()
+            .cloned()
+            .chain(self.pass.iter().cloned())
+            .collect()
     }
 }
 
@@ -149,6 +160,19 @@ pub enum ReadReason {
     Flag,
 }
 
+impl ReadReason {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Argument => "argument",
+            Self::PackageRoot => "package-root",
+            Self::Flag => "flag",
+        }
+    }
+}
+
 /// What a server may reach on the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -158,6 +182,17 @@ pub enum Network {
     Full,
     /// Nothing.
     None,
+}
+
+impl Network {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::None => "none",
+        }
+    }
 }
 
 /// Bounds on what a server may use; `None` means the default.
@@ -180,8 +215,12 @@ pub struct Limits {
 
 impl Limits {
     /// The bounds that hold where a declaration names none (promise R5).
-    pub const DEFAULT: BoundLimits =
-        BoundLimits { memory: 4 << 30, processes: 512, files: 8192, file_size: 16 << 30 };
+    pub const DEFAULT: BoundLimits = BoundLimits {
+        memory: 4 << 30,
+        processes: 512,
+        files: 8192,
+        file_size: 16 << 30,
+    };
 
     /// These bounds with the defaults filled in.
     #[must_use]
@@ -233,12 +272,37 @@ pub enum Allow {
     Pty,
 }
 
+impl Allow {
+    /// Every one.
+    pub const ALL: &[Self] = &[Self::LoaderEnv, Self::NestedSandbox, Self::Pty];
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LoaderEnv => "loader-env",
+            Self::NestedSandbox => "nested-sandbox",
+            Self::Pty => "pty",
+        }
+    }
+}
+
 /// What a declaration pins to the content approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pin {
     /// The program's file.
     Program,
+}
+
+impl Pin {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+        }
+    }
 }
 
 /// Filters on the tools a server offers.

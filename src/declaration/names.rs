@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// See [`Alias`].
-    #[error("an alias has letters, digits, `-` and `_`, begins with a letter or digit, and is at most 64 long")]
+    #[error(
+        "an alias has letters, digits, `-` and `_`, begins with a letter or digit, and is at most 64 long"
+    )]
     Alias,
     /// See [`EnvName`].
     #[error("the name of a variable has letters, digits and `_`, and does not begin with a digit")]
@@ -37,8 +39,13 @@ impl FromStr for Alias {
     type Err = NameError;
 
     fn from_str(word: &str) -> Result<Self, NameError> {
-        let first = word.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
-        let rest = word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let first = word
+            .chars()
+            .next()
+            .is_some_and(|c| c.is_ascii_alphanumeric());
+        let rest = word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         if first && rest && word.len() <= 64 {
             Ok(Self(word.to_owned()))
         } else {
@@ -69,9 +76,16 @@ impl FromStr for EnvName {
     type Err = NameError;
 
     fn from_str(word: &str) -> Result<Self, NameError> {
-        let first = word.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        let first = word
+            .chars()
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let rest = word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if first && rest { Ok(Self(word.to_owned())) } else { Err(NameError::EnvName) }
+        if first && rest {
+            Ok(Self(word.to_owned()))
+        } else {
+            Err(NameError::EnvName)
+        }
     }
 }
 
@@ -155,7 +169,19 @@ mod tests {
         for good in ["a", "x2", "my-server", "A_b", &"a".repeat(64)] {
             assert!(good.parse::<Alias>().is_ok(), "{good}");
         }
-        for bad in ["", "-a", "_a", ".", "a/b", "a b", "a\n", "ä", "а", &"a".repeat(65), "a\0b"] {
+        for bad in [
+            "",
+            "-a",
+            "_a",
+            ".",
+            "a/b",
+            "a b",
+            "a\n",
+            "ä",
+            "а",
+            &"a".repeat(65),
+            "a\0b",
+        ] {
             assert_eq!(bad.parse::<Alias>(), Err(NameError::Alias), "{bad:?}");
         }
     }
@@ -172,9 +198,16 @@ mod tests {
 
     #[test]
     fn absolute_paths() {
-        assert_eq!("/a//b/".parse::<AbsolutePath>().map(|p| p.to_string()), Ok("/a/b".into()));
+        assert_eq!(
+            "/a//b/".parse::<AbsolutePath>().map(|p| p.to_string()),
+            Ok("/a/b".into())
+        );
         for bad in ["", "a", "./a", "/a/../b", "~/a", "/a\0"] {
-            assert_eq!(bad.parse::<AbsolutePath>(), Err(NameError::AbsolutePath), "{bad:?}");
+            assert_eq!(
+                bad.parse::<AbsolutePath>(),
+                Err(NameError::AbsolutePath),
+                "{bad:?}"
+            );
         }
     }
 }
