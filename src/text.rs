@@ -28,7 +28,13 @@ pub fn is_printable(character: char) -> bool {
     match character {
         ' '..='~' => true,
         // Soft hyphen, Arabic letter mark, Mongolian vowel separator, Hangul and Khmer fillers.
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => false,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' => false,
         '\u{3164}' | '\u{ffa0}' | '\u{2800}' | '\u{34f}' => false,
         // Zero width, bidi, separators, invisible operators, deprecated format characters.
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}' => false,
@@ -47,7 +53,11 @@ pub fn is_printable(character: char) -> bool {
 #[must_use]
 pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~^".contains(c);
-    if !text.is_empty() && text.chars().all(|c| plain(c) || (!c.is_ascii() && is_printable(c))) {
+    if !text.is_empty()
+        && text
+            .chars()
+            .all(|c| plain(c) || (!c.is_ascii() && is_printable(c)))
+    {
         return text.to_owned();
     }
     if text.chars().all(is_printable) {
@@ -88,13 +98,19 @@ mod tests {
 
     #[test]
     fn invisible_characters_show() {
-        assert_eq!(printable("a\u{202e}b\u{200b}c\x1b[31m\n"), r"a\u{202e}b\u{200b}c\u{1b}[31m\n");
+        assert_eq!(
+            printable("a\u{202e}b\u{200b}c\x1b[31m\n"),
+            r"a\u{202e}b\u{200b}c\u{1b}[31m\n"
+        );
         assert_eq!(printable("日本 é \\n"), "日本 é \\n");
     }
 
     #[test]
     fn words_read_back() {
-        assert_eq!(words(["a", "b c", "", "it's", "x\ny"]), r"a 'b c' '' 'it'\''s' $'x\ny'");
+        assert_eq!(
+            words(["a", "b c", "", "it's", "x\ny"]),
+            r"a 'b c' '' 'it'\''s' $'x\ny'"
+        );
     }
 
     proptest! {
