@@ -1,0 +1,149 @@
+//! Messages the relay itself writes: errors of JSON-RPC, whole lines.
+//!
+//! Pure. Their words are ours: nothing a server wrote to its stdout or stderr is in them.
+
+use serde::Serialize;
+
+use super::envelope::Id;
+use super::{Exit, Refusal};
+
+/// A line that is no JSON.
+pub(super) const PARSE_ERROR: i64 = -32_700;
+/// JSON that is no request: a batch, a wrong id, a duplicate member.
+pub(super) const INVALID_REQUEST: i64 = -32_600;
+/// The server ended, or closed its pipes, before it answered (`server-ended`).
+pub(super) const SERVER_ENDED: i64 = -31_040;
+/// A message over the limit, either way (`message-too-long`).
+pub(super) const TOO_LONG: i64 = -31_041;
+/// The server's answer cannot be read (`answer-unreadable`).
+pub(super) const UNREADABLE: i64 = -31_042;
+/// Too many requests wait for an answer (`too-many-requests`).
+pub(super) const TOO_MANY: i64 = -31_043;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    jsonrpc: &'static str,
+    id: &'a serde_json::value::RawValue,
+    error: Error<'a>,
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    code: i64,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Data<'a>>,
+}
+
+/// What a program reads of an error.
+#[derive(Serialize, Clone, Copy)]
+pub(super) struct Data<'a> {
+    /// Kebab-case.
+    pub(super) code: &'a str,
+    /// A command to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<&'a str>,
+    /// The exit code of the supervisor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exit: Option<u8>,
+}
+
+/// An error as one line, LF included. No id: null, as JSON-RPC wants where it could not be read.
+pub(super) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Data<'_>>) -> Vec<u8> {
+    let id = id.map_or_else(|| "null".to_owned(), Id::json);
+    let line = serde_json::value::RawValue::from_string(id).and_then(|id| {
+        let error = Error {
+            code,
+            message,
+            data,
+        };
+        serde_json::to_vec(&Line {
+            jsonrpc: "2.0",
+            id: &id,
+            error,
+        })
+    });
+    // An id is JSON by construction and the rest are strings: there is no other case.
+    let mut line = line.unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The refusal of a run, to one request.
+pub(super) fn refusal(id: &Id, refusal: &Refusal) -> Vec<u8> {
+    let data = Data {
+        code: &refusal.code,
+        hint: refusal.hint.as_deref(),
+        exit: Some(refusal.exit),
+    };
+    error(Some(id), refusal.number, &refusal.message, Some(data))
+}
+
+/// What became of the server, for a sentence.
+pub(super) fn fate(exit: Exit) -> String {
+    match exit {
+        Exit::Signal(number) => format!("was killed by {}", signal(number)),
+        // What started it passes a signal on as a shell does.
+        Exit::Code(code) if code > 128 && named(code - 128).is_some() => {
+            format!("exited with code {code} (as after {})", signal(code - 128))
+        }
+        Exit::Code(code) => format!("exited with code {code}"),
+    }
+}
+
+fn named(number: i32) -> Option<&'static str> {
+    nix::sys::signal::Signal::try_from(number)
+        .ok()
+        .map(nix::sys::signal::Signal::as_str)
+}
+
+/// A signal by its name, or its number where it has none.
+pub(super) fn signal(number: i32) -> String {
+    named(number).map_or_else(|| format!("signal {number}"), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &[u8]) -> &str {
+        std::str::from_utf8(line).expect("UTF-8")
+    }
+
+    #[test]
+    fn errors_are_one_line_with_the_id_as_asked() {
+        let line = error(
+            Some(&Id::Integer("9007199254740993".into())),
+            PARSE_ERROR,
+            "a\nb",
+            None,
+        );
+        let want =
+            r#"{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32700,"message":"a\nb"}}"#;
+        assert_eq!(text(&line), format!("{want}\n"));
+        let line = error(
+            None,
+            INVALID_REQUEST,
+            "x",
+            Some(Data {
+                code: "c",
+                hint: None,
+                exit: Some(3),
+            }),
+        );
+        let want = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x","data":{"code":"c","exit":3}}}"#;
+        assert_eq!(text(&line), format!("{want}\n"));
+    }
+
+    #[test]
+    fn a_fate_names_code_or_signal() {
+        assert_eq!(fate(Exit::Code(3)), "exited with code 3");
+        assert_eq!(fate(Exit::Signal(9)), "was killed by SIGKILL");
+        assert_eq!(
+            fate(Exit::Code(137)),
+            "exited with code 137 (as after SIGKILL)"
+        );
+        assert_eq!(fate(Exit::Signal(40)), "was killed by signal 40");
+        assert_eq!(fate(Exit::Code(255)), "exited with code 255");
+    }
+}
