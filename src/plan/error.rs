@@ -11,6 +11,12 @@ pub enum PlanError {
     /// No home directory: nothing can be declared or started.
     #[error("no home directory: HOME is unset, relative or missing")]
     NoHome,
+    /// `SUPERVISOR_HOME` would mean another directory from another place.
+    #[error("SUPERVISOR_HOME is no absolute path: {}", path.display().to_string().escape_debug())]
+    RelativeState {
+        /// Its value.
+        path: PathBuf,
+    },
     /// A path could not be looked at.
     #[error("cannot look at {}", path.escape_debug())]
     Look {
@@ -93,6 +99,7 @@ impl PlanError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoHome => "no-home",
+            Self::RelativeState { .. } => "state-not-absolute",
             Self::Look { .. } => "cannot-look",
             Self::ProgramNotFound { .. } => "program-not-found",
             Self::ProgramUnusable { .. } => "program-unusable",
@@ -111,7 +118,7 @@ impl PlanError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::ProgramNotFound { .. } => NOT_FOUND,
-            Self::NoHome | Self::Look { .. } | Self::Data { .. } => FAILED,
+            Self::NoHome | Self::RelativeState { .. } | Self::Look { .. } | Self::Data { .. } => FAILED,
             _ => REFUSED,
         }
     }
@@ -120,19 +127,26 @@ impl PlanError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoHome => "set HOME, or SUPERVISOR_HOME, to an absolute path".to_owned(),
+            Self::NoHome => "export HOME=/path/of/your/home   # it must be there".to_owned(),
+            Self::RelativeState { .. } => "export SUPERVISOR_HOME=\"$HOME/.supervisor\"   # or unset it".to_owned(),
             Self::ProgramNotFound { program } => {
                 format!("which {}   # install it, or declare it by its absolute path", crate::text::word(program))
             }
             Self::ReadMissing { .. } | Self::ReadRefused { .. } => {
                 "supervisor add ALIAS --read PATH -- …   # declare it again with a path that is there".to_owned()
             }
-            Self::DirUnusable { path, .. } => format!("mkdir {}", crate::text::path(path)),
+            Self::DirUnusable { path, .. } => {
+                let dir = crate::text::path(path);
+                format!("mkdir -p {dir}; supervisor add ALIAS --dir {dir} -- …")
+            }
             Self::DirRefused { .. } => {
                 "supervisor add ALIAS --dir DIR -- …   # name a directory outside any repository".to_owned()
             }
             Self::WritableProgram { .. } => {
-                "declare the program from a directory outside --dir".to_owned()
+                "supervisor add ALIAS -- …   # declare what runs from where no server may write".to_owned()
+            }
+            Self::ProgramUnusable { .. } => {
+                "supervisor add ALIAS -- …   # declare a program that this machine can run".to_owned()
             }
             _ => return None,
         })

@@ -78,7 +78,9 @@ fn script(text: &[u8], may_go_on: bool) -> Result<Shebang, &'static str> {
         None => text,
     };
     if line.contains(&b'\r') {
-        return Err("its first line ends in CR LF, which the kernel takes as a part of the interpreter's name");
+        return Err(
+            "its first line ends in CR LF, which the kernel takes as a part of the interpreter's name",
+        );
     }
     let line = std::str::from_utf8(line).map_err(|_| "its first line is not UTF-8")?;
     // Spaces and tabs alone separate here.
@@ -169,8 +171,10 @@ mod tests {
         assert_eq!(is("#!/bin/sh"), Ok(("/bin/sh".into(), None)));
         assert_eq!(is("#!/bin/sh -e\0\n"), Ok(("/bin/sh".into(), some("-e"))));
         let long = format!("#!/bin/sh {}\n", "x".repeat(HEAD));
-        let cut = &long[..HEAD];
-        for bad in ["#!\n", "#!  \n", "#!", "#!sh\n", "#!bin/sh -e\n", "#!/bin/sh\r\n", "#!/bin/sh -e\r\n", cut] {
+        let cut = long.get(..HEAD).unwrap();
+        for bad in
+            ["#!\n", "#!  \n", "#!", "#!sh\n", "#!bin/sh -e\n", "#!/bin/sh\r\n", "#!/bin/sh -e\r\n", cut]
+        {
             assert!(shebang(bad).is_err(), "{bad:?}");
         }
         assert!(format(b"#!/bin/\xff\n").is_err());

@@ -37,8 +37,7 @@ struct Data {
 /// # Errors
 /// [`PlanError::Data`], which a test rules out.
 pub(crate) fn system_places() -> Result<Vec<SystemPlace>, PlanError> {
-    let data: Data =
-        serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
+    let data: Data = serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
     Ok(data.grants)
 }
 
@@ -57,7 +56,7 @@ impl Rights {
     /// Whether these rights hold all of the others. Not every two can be compared: a device's
     /// do not hold those to list or execute, nor is it driven by a right to write files.
     #[must_use]
-    pub const fn cover(self, others: Self) -> bool {
+    pub(crate) const fn cover(self, others: Self) -> bool {
         others.bits() & !self.bits() == 0
     }
 }
@@ -70,7 +69,8 @@ impl Rights {
 #[must_use]
 pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
     let mut merged: BTreeMap<PathBuf, Vec<(Grant, bool)>> = BTreeMap::new();
-    let all = declared.into_iter().map(|grant| (grant, true)).chain(ours.into_iter().map(|grant| (grant, false)));
+    let all =
+        declared.into_iter().map(|grant| (grant, true)).chain(ours.into_iter().map(|grant| (grant, false)));
     for (grant, stays) in all {
         let same = merged.entry(grant.path.clone()).or_default();
         let comparable = same
@@ -108,8 +108,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Rights; 5] =
-        [Rights::List, Rights::Read, Rights::Device, Rights::ReadExecute, Rights::Write];
+    const ALL: [Rights; 5] = [Rights::List, Rights::Read, Rights::Device, Rights::ReadExecute, Rights::Write];
 
     fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
         Grant { path: path.into(), rights, reason: reason.into() }
@@ -129,8 +128,23 @@ mod tests {
             assert!(stars == 0 || stars == 1 && place.path.to_string_lossy().ends_with('*'), "{place:?}");
         }
         // P1: what holds secrets is named by no grant, nor by one above it.
-        for secret in ["/etc/shadow", "/etc/ssl/private/key.pem", "/etc/ssh/ssh_host_rsa_key", "/var/lib/x", "/home/u", "/root", "/tmp", "/run/user/1000", "/dev/sda", "/dev/shm/x", "/boot"] {
-            assert!(!places.iter().any(|place| std::path::Path::new(secret).starts_with(&place.path)), "{secret}");
+        for secret in [
+            "/etc/shadow",
+            "/etc/ssl/private/key.pem",
+            "/etc/ssh/ssh_host_rsa_key",
+            "/var/lib/x",
+            "/home/u",
+            "/root",
+            "/tmp",
+            "/run/user/1000",
+            "/dev/sda",
+            "/dev/shm/x",
+            "/boot",
+        ] {
+            assert!(
+                !places.iter().any(|place| std::path::Path::new(secret).starts_with(&place.path)),
+                "{secret}"
+            );
         }
     }
 
@@ -148,7 +162,11 @@ mod tests {
     #[test]
     fn one_path_comes_once_with_the_wider_rights_and_both_reasons() {
         let merged = merge(
-            vec![grant("/a", Rights::Read, "one"), grant("/a", Rights::ReadExecute, "two"), grant("/a", Rights::List, "one")],
+            vec![
+                grant("/a", Rights::Read, "one"),
+                grant("/a", Rights::ReadExecute, "two"),
+                grant("/a", Rights::List, "one"),
+            ],
             vec![],
         );
         assert_eq!(merged, [grant("/a", Rights::ReadExecute, "one; two")]);
@@ -163,8 +181,15 @@ mod tests {
     #[test]
     fn a_grant_above_covers_ours_and_not_what_was_declared() {
         let merged = merge(
-            vec![grant("/usr", Rights::ReadExecute, "system"), grant("/usr/bin", Rights::ReadExecute, "PATH"), grant("/usr/x", Rights::Write, "w")],
-            vec![grant("/usr/share/words", Rights::Read, "--read"), grant("/usrlocal", Rights::Read, "--read")],
+            vec![
+                grant("/usr", Rights::ReadExecute, "system"),
+                grant("/usr/bin", Rights::ReadExecute, "PATH"),
+                grant("/usr/x", Rights::Write, "w"),
+            ],
+            vec![
+                grant("/usr/share/words", Rights::Read, "--read"),
+                grant("/usrlocal", Rights::Read, "--read"),
+            ],
         );
         assert_eq!(
             merged.iter().map(|grant| grant.path.to_str().unwrap()).collect::<Vec<_>>(),

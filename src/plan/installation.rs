@@ -53,12 +53,22 @@ pub(crate) struct Installation {
 /// The installation of a program and of its search path. `named` are the paths that arguments
 /// and stored values name: those of them that are programs may be executed.
 #[must_use]
-pub(crate) fn around(program: &Program, path: &SearchPath, named: &[PathBuf], ground: Ground<'_>) -> Installation {
+pub(crate) fn around(
+    program: &Program,
+    path: &SearchPath,
+    named: &[PathBuf],
+    ground: Ground<'_>,
+) -> Installation {
     let mut own = Collect::new(ground, Trust::Named);
     for (number, file) in program.files.iter().enumerate() {
-        own.program(file, if number == 0 { "the program" } else { "what the program runs on" }, number == 0 && program.is_script());
+        own.program(
+            file,
+            if number == 0 { "the program" } else { "what the program runs on" },
+            number == 0 && program.is_script(),
+        );
     }
-    let found = program.found.parent().into_iter().chain(program.links.iter().filter_map(|link| link.parent()));
+    let found =
+        program.found.parent().into_iter().chain(program.links.iter().filter_map(|link| link.parent()));
     for dir in found.collect::<BTreeSet<_>>() {
         own.found_in(dir);
     }
@@ -101,7 +111,11 @@ impl<'a> Collect<'a> {
     }
 
     fn grants(self) -> Vec<Grant> {
-        let grant = |(path, reason): (PathBuf, &str)| Grant { path, rights: Rights::ReadExecute, reason: reason.to_owned() };
+        let grant = |(path, reason): (PathBuf, &str)| Grant {
+            path,
+            rights: Rights::ReadExecute,
+            reason: reason.to_owned(),
+        };
         self.grants.into_iter().map(grant).collect()
     }
 
@@ -109,7 +123,10 @@ impl<'a> Collect<'a> {
     fn grant(&mut self, path: &Path, reason: &'static str) {
         if let Ok(followed) = follow(path) {
             let path = followed.resolved;
-            if path.to_str().is_some() && !self.covered_by_system(&path) && !self.ground.places.above_all(&path) {
+            if path.to_str().is_some()
+                && !self.covered_by_system(&path)
+                && !self.ground.places.above_all(&path)
+            {
                 self.grants.entry(path).or_insert(reason);
             }
         }
@@ -124,7 +141,10 @@ impl<'a> Collect<'a> {
     }
 
     fn covered_by_system(&self, path: &Path) -> bool {
-        self.ground.system.iter().any(|grant| grant.rights.cover(Rights::ReadExecute) && path.starts_with(&grant.path))
+        self.ground
+            .system
+            .iter()
+            .any(|grant| grant.rights.cover(Rights::ReadExecute) && path.starts_with(&grant.path))
     }
 
     /// A program (followed): its directory and what surrounds that.
@@ -134,10 +154,11 @@ impl<'a> Collect<'a> {
         }
         let Some(dir) = file.parent() else { return };
         let surrounded = self.surroundings(dir, DEPTH);
-        if script && !surrounded {
-            if let Some(root) = package_root(dir, self.ground.places) {
-                self.grant_directory(&root, "the package of the program");
-            }
+        if script
+            && !surrounded
+            && let Some(root) = package_root(dir, self.ground.places)
+        {
+            self.grant_directory(&root, "the package of the program");
         }
         if self.trust == Trust::Linked || !self.grant_directory(dir, "the program's directory") {
             self.grant(file, reason);
@@ -177,14 +198,20 @@ impl<'a> Collect<'a> {
                 continue;
             }
             let Ok(entries) = fs::read_dir(&dir) else { continue };
-            let links = entries.take(NAMES).flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            let links = entries
+                .take(NAMES)
+                .flatten()
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
             let mut links: Vec<PathBuf> = links.map(|entry| entry.path()).collect();
             links.sort();
             for link in links.into_iter().take(LINKS) {
                 if self.roots.len() >= LINKED {
                     return;
                 }
-                self.executable(&link, "where a link on PATH leads");
+                // Many names of one program (a toolchain's proxies, a manager's shims) lead to it.
+                if follow(&link).is_ok_and(|followed| !self.grants.contains_key(&followed.resolved)) {
+                    self.executable(&link, "where a link on PATH leads");
+                }
             }
         }
     }
@@ -193,12 +220,18 @@ impl<'a> Collect<'a> {
     fn executable(&mut self, path: &Path, reason: &'static str) {
         let Ok(followed) = follow(path) else { return };
         let file = followed.resolved;
-        let runs = fs::metadata(&file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+        let runs =
+            fs::metadata(&file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
         if !runs || self.ground.places.in_state(&file) || self.ground.places.secrets(&file).is_some() {
             return;
         }
         // The directory of a venv's `python` tells more than that of the file it leads to.
-        let dirs = followed.links.iter().map(PathBuf::as_path).chain([path, file.as_path()]).filter_map(Path::parent);
+        let dirs = followed
+            .links
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([path, file.as_path()])
+            .filter_map(Path::parent);
         for dir in dirs.collect::<BTreeSet<_>>() {
             if let Ok(followed) = follow(dir) {
                 self.surroundings(&followed.resolved, DEPTH);
@@ -230,7 +263,11 @@ impl<'a> Collect<'a> {
                 return true;
             }
             Shape::Manager(parts) => {
-                self.parts(root, &parts.iter().map(String::as_str).collect::<Vec<_>>(), "version or package manager");
+                self.parts(
+                    root,
+                    &parts.iter().map(String::as_str).collect::<Vec<_>>(),
+                    "version or package manager",
+                );
                 for file in layout::VERSION_FILES {
                     self.parts(self.ground.home, &[file], "which version the manager takes");
                 }
@@ -266,7 +303,9 @@ impl<'a> Collect<'a> {
     fn parts(&mut self, root: &Path, parts: &[&str], reason: &'static str) {
         for part in parts {
             let path = root.join(part);
-            if !path.is_dir() || follow(&path).is_ok_and(|followed| self.ground.places.may_be_whole(&followed.resolved)) {
+            if !path.is_dir()
+                || follow(&path).is_ok_and(|followed| self.ground.places.may_be_whole(&followed.resolved))
+            {
                 self.grant(&path, reason);
             }
         }
@@ -280,7 +319,10 @@ impl<'a> Collect<'a> {
         let home = fs::read_to_string(&config).ok().and_then(|text| layout::venv_home(&text));
         let python = |name: &str| follow(&venv.join("bin").join(name)).ok().map(|followed| followed.resolved);
         let homes = home.and_then(|home| follow(&home).ok()).map(|followed| followed.resolved);
-        let linked = ["python", "python3"].into_iter().filter_map(python).filter_map(|file| file.parent().map(Path::to_owned));
+        let linked = ["python", "python3"]
+            .into_iter()
+            .filter_map(python)
+            .filter_map(|file| file.parent().map(Path::to_owned));
         for dir in homes.into_iter().chain(linked).collect::<BTreeSet<_>>() {
             self.surroundings(&dir, depth);
         }
@@ -289,7 +331,9 @@ impl<'a> Collect<'a> {
     /// Whether an unknown root may be granted whole: no place that is kept back, and no folder
     /// in which somebody keeps their work.
     fn may_be_whole(&self, root: &Path, names: &BTreeSet<String>) -> bool {
-        let checked_out = |name: &String| layout::CHECKOUT.iter().any(|mark| fs::symlink_metadata(root.join(name).join(mark)).is_ok());
+        let checked_out = |name: &String| {
+            layout::CHECKOUT.iter().any(|mark| fs::symlink_metadata(root.join(name).join(mark)).is_ok())
+        };
         self.ground.places.may_be_brought_along(root) && names.len() < NAMES && !names.iter().any(checked_out)
     }
 }
@@ -302,9 +346,24 @@ fn names(dir: &Path) -> BTreeSet<String> {
 
 /// Files that mark the root of a package.
 const PACKAGE: [&str; 14] = [
-    "package.json", "pyproject.toml", "pyvenv.cfg", "setup.py", "setup.cfg", "requirements.txt", "deno.json", "deno.jsonc",
-    "jsr.json", "Gemfile", "composer.json", "go.mod", "Cargo.toml", "uv.lock",
+    "package.json",
+    "pyproject.toml",
+    "pyvenv.cfg",
+    "setup.py",
+    "setup.cfg",
+    "requirements.txt",
+    "deno.json",
+    "deno.jsonc",
+    "jsr.json",
+    "Gemfile",
+    "composer.json",
+    "go.mod",
+    "Cargo.toml",
+    "uv.lock",
 ];
+
+/// How far above the output of a build its package is looked for.
+const BESIDE_OUTPUT: usize = 3;
 
 /// The package around a directory (followed): the nearest one with a mark of it, never the home,
 /// the state directory, what lies above either, a place of secrets, or what others share.
@@ -316,15 +375,14 @@ pub(crate) fn package_root(dir: &Path, places: &Places) -> Option<PathBuf> {
     if let Some(modules) = layout::node_modules(dir) {
         return Some(modules).filter(|modules| places.may_be_whole(modules));
     }
-    let mut nearest = None;
-    for root in dir.ancestors().take_while(|root| places.may_be_whole(root)) {
-        let Some(mark) = PACKAGE.iter().find(|mark| root.join(mark).is_file()) else { continue };
-        if *mark != "package.json" || has_a_name(&root.join(mark)) {
-            return Some(nearest.filter(|_| *mark != "package.json").unwrap_or_else(|| root.to_owned()));
-        }
-        nearest.get_or_insert_with(|| root.to_owned());
-    }
-    nearest
+    let mut above = dir.ancestors().take_while(|root| places.may_be_whole(root));
+    let nearest = above.find(|root| PACKAGE.iter().any(|mark| root.join(mark).is_file()))?;
+    let package = "package.json";
+    let beside_output = nearest.join(package).is_file()
+        && !has_a_name(&nearest.join(package))
+        && !PACKAGE.iter().any(|mark| *mark != package && nearest.join(mark).is_file());
+    let named = above.take(BESIDE_OUTPUT).find(|root| has_a_name(&root.join(package)));
+    Some(named.filter(|_| beside_output).unwrap_or(nearest).to_owned())
 }
 
 fn has_a_name(package: &Path) -> bool {

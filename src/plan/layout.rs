@@ -63,10 +63,28 @@ pub(crate) fn shape(names: &BTreeSet<String>, lib: &BTreeSet<String>) -> Shape {
         Shape::Whole("Conda environment")
     } else if has("shims") && has("versions") {
         // pyenv, rbenv, nodenv, goenv, jenv, plenv: `pyenv.d` and the like hold hooks.
-        of(&["bin", "libexec", "lib", "shims", "versions", "version", "plugins", "completions"], |name| name.ends_with(".d"))
+        of(&["bin", "libexec", "lib", "shims", "versions", "version", "plugins", "completions"], |name| {
+            name.ends_with(".d")
+        })
     } else if has("shims") && has("installs") {
         // asdf and mise.
-        of(&["bin", "libexec", "lib", "internal", "shims", "installs", "plugins", "defaults", "version.txt", "VERSION", "asdf.sh", "help.txt"], |_| false)
+        of(
+            &[
+                "bin",
+                "libexec",
+                "lib",
+                "internal",
+                "shims",
+                "installs",
+                "plugins",
+                "defaults",
+                "version.txt",
+                "VERSION",
+                "asdf.sh",
+                "help.txt",
+            ],
+            |_| false,
+        )
     } else if has("tools") && names.iter().any(|name| name.starts_with("layout.v")) {
         // Volta.
         of(&["bin", "tools", "hooks.json"], |name| name.starts_with("layout.v"))

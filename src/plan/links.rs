@@ -106,7 +106,10 @@ mod tests {
         symlink("../sub/./file", base.join("real/sub/twice")).unwrap();
         let followed = follow(&base.join("relative/twice")).unwrap();
         assert_eq!(followed.resolved, base.join("real/sub/file"));
-        assert_eq!(followed.links, [base.join("relative"), base.join("absolute"), base.join("real/sub/twice")]);
+        assert_eq!(
+            followed.links,
+            [base.join("relative"), base.join("absolute"), base.join("real/sub/twice")]
+        );
         // `..` goes up from where a link leads, as in the kernel.
         assert_eq!(follow(&base.join("relative/../sub")).unwrap().resolved, base.join("real/sub"));
     }

@@ -1,17 +1,26 @@
 //! A declaration resolved on this machine: what exactly would run, and what it would reach.
 //!
-//! [`facts`] is the only reader of the environment, of `PATH`, links and the kernel's features;
-//! [`resolve`] is pure and turns a declaration and those facts into a [`Plan`]. `installation`
-//! and `runner` know how programs are laid out; `grants` reads the data in `policy/grants/`.
+//! [`facts`] is the only reader of the environment, and asks `program`, `installation`, `record`
+//! and `git` (by way of `links`) for the rest of what this machine says; [`resolve`] is pure and
+//! turns a declaration and those facts into a [`Plan`]. Pure too are what they know by: `format`
+//! (what the kernel executes), `layout` (how programs lie on disk), `places` (what is kept back),
+//! `grants` (the system's own places, and how grants are joined), `interpreter` and `runner`
+//! (what a command line runs). Decides nothing and starts nothing.
 //!
 //! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
 
 pub(crate) mod error;
 pub(crate) mod facts;
+pub(crate) mod format;
 pub(crate) mod git;
 pub(crate) mod grants;
 pub(crate) mod installation;
+pub(crate) mod interpreter;
+pub(crate) mod layout;
+pub(crate) mod links;
+pub(crate) mod places;
 pub(crate) mod program;
+pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod runner;
 
@@ -37,12 +46,17 @@ pub struct RunRequest {
 pub struct HostFacts {
     /// Who runs the supervisor and where its things are.
     pub person: Person,
+    /// The state directory, its links followed so far as it is there.
+    pub state: PathBuf,
     /// The search path the server gets: absolute entries, in order, as written.
     pub search_path: SearchPath,
     /// The program, found and followed.
     pub program: program::Program,
     /// What makes up the program's installation and its search path: all exist.
     pub installation: Vec<Grant>,
+    /// What links in the search path's directories lead to, and programs that arguments and
+    /// stored values name: all exist.
+    pub linked: Vec<Grant>,
     /// The system's own places that exist here, from `policy/grants/`.
     pub system: Vec<Grant>,
     /// The writable directory, checked against promise G1.

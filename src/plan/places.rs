@@ -161,9 +161,8 @@ impl Places {
     }
 
     fn named(&self, path: &Path) -> Option<&Name> {
-        let is = |name: &Name| {
-            path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name))
-        };
+        let is =
+            |name: &Name| path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name));
         self.data.names.iter().find(|name| is(name))
     }
 }
@@ -194,15 +193,49 @@ mod tests {
     fn what_no_server_may_write() {
         let places = places();
         for bad in [
-            "/", "/home", "/home/u", "/tmp", "/var/tmp", "/var", "/usr", "/usr/share/x", "/etc/x", "/proc/1", "/dev/shm/x",
-            "/run/user/1000/x", "/home/u/.supervisor", "/home/u/.supervisor/home/x", "/data", "/data/state/home",
-            "/home/u/.ssh", "/home/u/.ssh/x", "/home/u/.config", "/home/u/.config/x", "/data/dotfiles/config/x", "/data/dotfiles",
-            "/home/u/.local", "/home/u/.local/share", "/home/u/.local/bin", "/home/u/.mozilla/firefox/p", "/home/u/.claude",
-            "/home/u/project/.claude", "/home/u/project/.VSCode/x", "/home/u/.local/share/systemd/user",
+            "/",
+            "/home",
+            "/home/u",
+            "/tmp",
+            "/var/tmp",
+            "/var",
+            "/usr",
+            "/usr/share/x",
+            "/etc/x",
+            "/proc/1",
+            "/dev/shm/x",
+            "/run/user/1000/x",
+            "/home/u/.supervisor",
+            "/home/u/.supervisor/home/x",
+            "/data",
+            "/data/state/home",
+            "/home/u/.ssh",
+            "/home/u/.ssh/x",
+            "/home/u/.config",
+            "/home/u/.config/x",
+            "/data/dotfiles/config/x",
+            "/data/dotfiles",
+            "/home/u/.local",
+            "/home/u/.local/share",
+            "/home/u/.local/bin",
+            "/home/u/.mozilla/firefox/p",
+            "/home/u/.claude",
+            "/home/u/project/.claude",
+            "/home/u/project/.VSCode/x",
+            "/home/u/.local/share/systemd/user",
         ] {
             assert!(places.refuse_writing(Path::new(bad)).is_some(), "{bad}");
         }
-        for good in ["/home/u/notes", "/home/u/.notes/x", "/home/u2", "/tmp/x", "/srv/notes", "/mnt/disk/notes", "/usr2", "/home/u/.local/share/notes"] {
+        for good in [
+            "/home/u/notes",
+            "/home/u/.notes/x",
+            "/home/u2",
+            "/tmp/x",
+            "/srv/notes",
+            "/mnt/disk/notes",
+            "/usr2",
+            "/home/u/.local/share/notes",
+        ] {
             assert_eq!(places.refuse_writing(Path::new(good)), None, "{good}");
         }
     }
@@ -210,10 +243,28 @@ mod tests {
     #[test]
     fn what_is_never_granted_whole() {
         let places = places();
-        for bad in ["/", "/home", "/home/u", "/home/u/.local", "/home/u/.config", "/home/u/.docker", "/opt", "/tmp", "/home/u/.supervisor/home/x/bin", "/data", "/home/u/.cargo"] {
+        for bad in [
+            "/",
+            "/home",
+            "/home/u",
+            "/home/u/.local",
+            "/home/u/.config",
+            "/home/u/.docker",
+            "/opt",
+            "/tmp",
+            "/home/u/.supervisor/home/x/bin",
+            "/data",
+            "/home/u/.cargo",
+        ] {
             assert!(!places.may_be_whole(Path::new(bad)), "{bad}");
         }
-        for good in ["/home/u/.local/bin", "/home/u/tool", "/home/u/.config/yarn/global/node_modules", "/opt/tool", "/home/u/.nvm/versions/node/v20"] {
+        for good in [
+            "/home/u/.local/bin",
+            "/home/u/tool",
+            "/home/u/.config/yarn/global/node_modules",
+            "/opt/tool",
+            "/home/u/.nvm/versions/node/v20",
+        ] {
             assert!(places.may_be_whole(Path::new(good)), "{good}");
         }
         assert!(!places.may_be_brought_along(Path::new("/home/u/.config/x")));

@@ -7,10 +7,11 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::libc;
 use nix::sys::stat::FileStat;
 use nix::sys::statvfs::{FsFlags, fstatvfs};
-use nix::unistd::{AccessFlags, eaccess};
+use nix::unistd::{AccessFlags, faccessat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -26,22 +27,22 @@ const NAMED_TO_ENV: usize = 4;
 
 /// A program as it was found here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// Where it was found: along `PATH`, or as declared. Not followed.
-    pub found: PathBuf,
+    pub(crate) found: PathBuf,
     /// Where its links lead.
-    pub resolved: PathBuf,
+    pub(crate) resolved: PathBuf,
     /// What the kernel executes: `resolved`, or the interpreter of a script; followed.
-    pub exec: PathBuf,
+    pub(crate) exec: PathBuf,
     /// The command line before the declared arguments. For a binary its name as declared; for a
     /// script what the kernel makes of the first line: the interpreter as written there (a venv's
     /// `python` finds its `pyvenv.cfg` by it), its argument, the script as found.
-    pub prefix: Vec<String>,
+    pub(crate) prefix: Vec<String>,
     /// Each link followed on the way, at the place where it lies.
-    pub links: Vec<PathBuf>,
+    pub(crate) links: Vec<PathBuf>,
     /// Each file on the way, followed: the program, its interpreters, and what a first line
     /// that runs `env` would find along `PATH`.
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// See [`Program::unchanged`].
     compared: Vec<(PathBuf, Stat)>,
 }
@@ -49,20 +50,35 @@ pub struct Program {
 impl Program {
     /// Whether an interpreter is executed in its place.
     #[must_use]
-    pub fn is_script(&self) -> bool {
+    pub(crate) fn is_script(&self) -> bool {
         self.exec != self.resolved
     }
 
     /// What must be the same right before the exec as when it was looked at: the file that is
     /// executed, and each script by the path at which its interpreter will open it.
     #[must_use]
-    pub fn unchanged(&self) -> Vec<(PathBuf, Stat)> {
+    pub(crate) fn unchanged(&self) -> Vec<(PathBuf, Stat)> {
         self.compared.clone()
+    }
+
+    /// A program that was not looked for.
+    #[cfg(test)]
+    pub(crate) fn test(found: &str, exec: &str) -> Self {
+        let stat = Stat { dev: 1, ino: 2, size: 3, mtime: 4, ctime: 5 };
+        Self {
+            found: found.into(),
+            resolved: found.into(),
+            exec: exec.into(),
+            prefix: vec![found.to_owned()],
+            links: Vec::new(),
+            files: vec![found.into()],
+            compared: vec![(found.into(), stat)],
+        }
     }
 
     /// The five fields of the file at `resolved`, as they were when it was looked at.
     #[must_use]
-    pub fn stat(&self) -> Option<Stat> {
+    pub(crate) fn stat(&self) -> Option<Stat> {
         self.compared.first().map(|(_, stat)| *stat)
     }
 }
@@ -70,30 +86,38 @@ impl Program {
 /// What a file is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// SHA-256 of its content, in lower-case hex.
-    pub sha256: String,
+    pub(crate) sha256: String,
     /// The fields that tell cheaply whether it may have changed.
-    pub stat: Stat,
+    pub(crate) stat: Stat,
 }
 
 /// The fields of stat(2) that change with a file. Times are nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the names of stat(2)")]
-pub struct Stat {
-    pub dev: u64,
-    pub ino: u64,
-    pub size: u64,
-    pub mtime: i64,
-    pub ctime: i64,
+pub(crate) struct Stat {
+    /// The file system.
+    pub(crate) dev: u64,
+    /// Its number there.
+    pub(crate) ino: u64,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// When its content changed.
+    pub(crate) mtime: i64,
+    /// When anything of it changed.
+    pub(crate) ctime: i64,
 }
 
 impl Stat {
     /// The fields of a file that was asked through `nix`.
     #[must_use]
-    #[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions, reason = "the widths differ between systems")]
-    pub fn of(stat: &FileStat) -> Self {
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "the widths differ between systems"
+    )]
+    pub(crate) fn of(stat: &FileStat) -> Self {
         Self {
             dev: u64::try_from(stat.st_dev).unwrap_or(u64::MAX),
             ino: u64::from(stat.st_ino),
@@ -130,7 +154,7 @@ fn nanoseconds(seconds: i64, rest: i64) -> i64 {
 pub(crate) fn find(command: &str, path: &SearchPath) -> Result<Program, PlanError> {
     let found = locate(command, path)?;
     let mut trace = Trace { path, named: 0, links: Vec::new(), files: Vec::new(), compared: Vec::new() };
-    let (exec, prefix) = trace.to_kernel(&found, command).map_err(|error| match error {
+    let (exec, prefix) = trace.walk(&found, command).map_err(|error| match error {
         // In the declaration's own word, which the person knows.
         PlanError::ProgramNotFound { program } if Path::new(&program) == found => {
             PlanError::ProgramNotFound { program: command.to_owned() }
@@ -227,14 +251,15 @@ struct Trace<'a> {
 
 impl Trace<'_> {
     /// From a program to the file that the kernel executes, and the command line it builds.
-    fn to_kernel(&mut self, program: &Path, typed: &str) -> Result<(PathBuf, Vec<String>), PlanError> {
+    fn walk(&mut self, program: &Path, typed: &str) -> Result<(PathBuf, Vec<String>), PlanError> {
         let mut at = program.to_owned();
         let mut prefix = vec![typed.to_owned()];
         for _ in 0..=SCRIPTS {
             let (resolved, stat, format) = self.look(&at).map_err(|error| match error {
-                PlanError::ProgramNotFound { .. } if at != program => {
-                    PlanError::ProgramUnusable { path: at.clone(), why: "a script's first line names it, and it is not there" }
-                }
+                PlanError::ProgramNotFound { .. } if at != program => PlanError::ProgramUnusable {
+                    path: at.clone(),
+                    why: "a script's first line names it, and it is not there",
+                },
                 other => other,
             })?;
             match format {
@@ -271,7 +296,7 @@ impl Trace<'_> {
         }
         let compared = self.compared.clone();
         let found = locate(name, self.path)?;
-        self.to_kernel(&found, name)?;
+        self.walk(&found, name)?;
         self.compared = compared;
         Ok(())
     }
@@ -304,9 +329,10 @@ fn open(path: &Path) -> Result<(File, Metadata), PlanError> {
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY)
         .open(path)
         .map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => {
-                PlanError::ProgramUnusable { path: path.to_owned(), why: "it may not be read, so that it could not be known again" }
-            }
+            ErrorKind::PermissionDenied => PlanError::ProgramUnusable {
+                path: path.to_owned(),
+                why: "it may not be read, so that it could not be known again",
+            },
             _ => cannot(path, error),
         })?;
     let metadata = file.metadata().map_err(|error| cannot(path, error))?;
@@ -336,7 +362,8 @@ fn may_execute(path: &Path, file: &File, metadata: &Metadata) -> Result<(), &'st
     if fstatvfs(file).is_ok_and(|system| system.flags().contains(FsFlags::ST_NOEXEC)) {
         return Err("it lies on a file system from which nothing is executed (noexec)");
     }
-    eaccess(path, AccessFlags::X_OK).map_err(|_| "you may not execute it")
+    // As the effective user, where access(2) asks for the real one.
+    faccessat(AT_FDCWD, path, AccessFlags::X_OK, AtFlags::AT_EACCESS).map_err(|_| "you may not execute it")
 }
 
 fn cannot(path: &Path, error: io::Error) -> PlanError {

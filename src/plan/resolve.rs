@@ -1,0 +1,130 @@
+//! From a declaration and what this machine says to a plan. Pure.
+
+use std::path::{Path, PathBuf};
+
+use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
+use crate::declaration::{EnvName, LaunchDigest, ReadReason, Stdio};
+
+/// How many digits of the launch digest name a private home: its path stays short, since
+/// servers bind sockets some 45 characters below it and `sun_path` holds 107.
+const DIGITS: usize = 16;
+
+/// What exactly would run, and what it would reach.
+///
+/// # Errors
+/// [`PlanError::WritableProgram`] where what is executed, or a directory of `PATH`, lies where
+/// the server may write (promise S1); [`PlanError::ReadRefused`] for a read in the state
+/// directory; [`PlanError::NotUtf8`] for a path that cannot be kept or shown.
+pub(crate) fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -> Result<Plan, PlanError> {
+    let digits: String = launch.as_str().chars().take(DIGITS).collect();
+    let home = facts.state.join("home").join(digits);
+    let tmp = home.join("tmp");
+    let writable: Vec<PathBuf> = facts.dir.iter().chain([&facts.state]).cloned().collect();
+    let facts = &apart(facts.clone(), &writable)?;
+    for path in [&facts.program.found, &facts.program.exec, &home] {
+        text(path)?;
+    }
+    let mut argv = facts.program.prefix.clone();
+    argv.extend(stdio.args.iter().cloned());
+    let ours = [&facts.system, &facts.installation, &facts.linked].into_iter().flatten().cloned().collect();
+    Ok(Plan {
+        exec: facts.program.exec.clone(),
+        argv,
+        variables: variables(stdio, facts, &home, &tmp)?,
+        cwd: facts.dir.clone().unwrap_or_else(|| tmp.clone()),
+        dir: facts.dir.clone(),
+        grants: grants::merge(ours, declared(stdio, facts, &home, &tmp)),
+        network: stdio.network,
+        limits: stdio.limits.bound(),
+        home,
+        tmp,
+    })
+}
+
+/// The same facts, where nothing that the server executes or reads lies in `writable`: places
+/// that this or another declared server may write (promise S1). What is merely linked to from
+/// `PATH`, or named by an argument, is left out there; what else lies there refuses.
+///
+/// # Errors
+/// [`PlanError::WritableProgram`].
+pub(crate) fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanError> {
+    let written = |path: &Path| writable.iter().any(|place| path.starts_with(place));
+    let program = &facts.program;
+    let executed = [&program.found, &program.resolved, &program.exec]
+        .into_iter()
+        .chain(&program.links)
+        .chain(&program.files);
+    // An entry of `PATH` that is not there yet could be made by the server.
+    let searched = facts.installation.iter().map(|grant| &grant.path).chain(&facts.search_path.0);
+    if let Some(path) = executed.chain(searched).find(|path| written(path)) {
+        return Err(PlanError::WritableProgram { path: path.clone() });
+    }
+    // What lies in the server's own `--dir` is covered by it; in another's it would be planted.
+    let own = |path: &Path| facts.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
+    if let Some(read) = facts.reads.iter().find(|read| written(&read.path) && !own(&read.path)) {
+        return Err(PlanError::WritableProgram { path: read.path.clone() });
+    }
+    facts.linked.retain(|grant| {
+        !written(&grant.path) && !writable.iter().any(|place| place.starts_with(&grant.path))
+    });
+    Ok(facts)
+}
+
+/// Every variable of the server with its source. `HOME` and `TMPDIR` are ours unless the person
+/// named them; `PATH`, if passed, is frozen to the search path that the program was found along.
+fn variables(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Result<Vec<Variable>, PlanError> {
+    let mut variables: Vec<Variable> = Vec::new();
+    for name in stdio.variables() {
+        let source = if stdio.env.contains_key(&name) {
+            Source::Stored
+        } else if name == EnvName::path() {
+            Source::Ours(facts.search_path.to_env())
+        } else if facts.present.contains(&name) {
+            Source::Passed
+        } else {
+            continue;
+        };
+        variables.push(Variable { name, source });
+    }
+    for (name, path) in [("HOME", home), ("TMPDIR", tmp)] {
+        if !stdio.variables().iter().any(|named| named.as_str() == name)
+            && let Ok(name) = name.parse()
+        {
+            variables.push(Variable { name, source: Source::Ours(text(path)?) });
+        }
+    }
+    variables.sort();
+    Ok(variables)
+}
+
+/// What the declaration itself grants.
+fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Vec<Grant> {
+    let write = |path: &Path, reason: &str| Grant {
+        path: path.to_owned(),
+        rights: Rights::Write,
+        reason: reason.to_owned(),
+    };
+    let mut declared = vec![write(home, "its private home"), write(tmp, "its private temporary directory")];
+    declared.extend(facts.dir.iter().map(|dir| write(dir, "--dir")));
+    let covered = |path: &Path| facts.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
+    for (read, fact) in stdio.reads.iter().zip(&facts.reads) {
+        let reason = match read.why {
+            ReadReason::Value => "a stored value names it",
+            ReadReason::Argument => "an argument names it",
+            ReadReason::PackageRoot => "the package of the script",
+            ReadReason::Flag => "--read",
+        };
+        if !covered(&fact.path) {
+            declared.push(Grant { path: fact.path.clone(), rights: Rights::Read, reason: reason.to_owned() });
+        }
+    }
+    declared
+}
+
+fn text(path: &Path) -> Result<String, PlanError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| PlanError::NotUtf8 { path: path.to_owned() })
+}
+
+#[cfg(test)]
+#[path = "resolve_tests.rs"]
+mod tests;
