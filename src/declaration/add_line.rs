@@ -36,6 +36,10 @@ pub struct AddLine {
     /// Which file asks for the server; noted, and without effect in this version.
     pub scope: Option<Scope>,
     /// Whether the second question is asked too (no `--no-inspect`).
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the second question is not asked yet")
+    )]
     pub inspect: bool,
     /// `--json`.
     pub json: bool,
@@ -400,6 +404,7 @@ mod tests {
 
     /// Every refusal: its code, and that no word of the line with `sk-` is in it.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn refusals_repeat_no_key() {
         for (words, code) in [
             ("", "alias-missing"),

@@ -5,60 +5,11 @@ use std::ffi::OsString;
 use secrecy::SecretString;
 
 use super::add_error::AddLineError;
+use super::add_flag::{Flag, split_flag};
 use super::add_line::{Draft, Given, Scope};
 use super::add_value as value;
 use super::{Allow, EnvName, url};
 use crate::text;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flag {
-    Env,
-    Dir,
-    Read,
-    Net,
-    Limit,
-    Pin,
-    Without,
-    Allow,
-    AllowLoaderEnv,
-    NoInspect,
-    Http,
-    Header,
-    BearerEnv,
-    Stdio,
-    Transport,
-    Scope,
-    Json,
-    Help,
-}
-
-/// Every flag: long name, short name.
-const FLAGS: &[(Flag, &str, Option<&str>)] = &[
-    (Flag::Env, "--env", Some("-e")),
-    (Flag::Dir, "--dir", None),
-    (Flag::Read, "--read", None),
-    (Flag::Net, "--net", None),
-    (Flag::Limit, "--limit", None),
-    (Flag::Pin, "--pin", None),
-    (Flag::Without, "--without", None),
-    (Flag::Allow, "--allow", None),
-    (Flag::AllowLoaderEnv, "--allow-loader-env", None),
-    (Flag::NoInspect, "--no-inspect", None),
-    (Flag::Http, "--http", None),
-    (Flag::Header, "--header", Some("-H")),
-    (Flag::BearerEnv, "--bearer-env", None),
-    (Flag::Stdio, "--stdio", None),
-    (Flag::Transport, "--transport", Some("-t")),
-    (Flag::Scope, "--scope", Some("-s")),
-    (Flag::Json, "--json", None),
-    (Flag::Help, "--help", Some("-h")),
-];
-
-/// The long names of all flags, for the test that compares them with `--help`.
-#[cfg(test)]
-pub(crate) fn flags() -> std::collections::BTreeSet<&'static str> {
-    FLAGS.iter().map(|(_, long, _)| *long).collect()
-}
 
 /// The words, read from left to right.
 pub(super) struct Line<'a> {
@@ -219,6 +170,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
+    /// Flags with a value: those given once here, the others in [`Line::added`].
     fn valued(
         &mut self,
         flag: Flag,
@@ -231,9 +183,9 @@ impl<'a> Line<'a> {
             place,
             must,
         };
-        let twice = AddLineError::Twice { flag: name, place };
         let draft = &mut self.draft;
         let again = match flag {
+            Flag::Http => return self.set_url(word, place),
             Flag::Dir => draft.dir.replace(path(word).ok_or(bad(PATH))?).is_some(),
             Flag::Net => draft
                 .network
@@ -243,18 +195,13 @@ impl<'a> Line<'a> {
                 .scope
                 .replace(scope(word).ok_or(bad(SCOPE))?)
                 .is_some(),
-            Flag::BearerEnv => draft
-                .bearer_env
-                .replace(word.parse().map_err(|_| bad(BEARER))?)
+            Flag::Transport => draft
+                .http
+                .replace(is_http(word).ok_or(bad(TRANSPORT))?)
                 .is_some(),
-            Flag::Http => return self.set_url(word, place),
-            Flag::Transport => {
-                let http = match word {
-                    "stdio" => false,
-                    "http" => true,
-                    _ => return Err(bad("stdio or http")),
-                };
-                draft.http.replace(http).is_some()
+            Flag::BearerEnv => {
+                let name = word.parse().map_err(|_| bad(BEARER))?;
+                draft.bearer_env.replace(name).is_some()
             }
             Flag::Header => {
                 let (header, value) = value::header(word).ok_or(bad(value::HEADER))?;
@@ -265,38 +212,40 @@ impl<'a> Line<'a> {
                 draft.headers.insert(header, SecretString::from(value));
                 known
             }
-            Flag::Read => {
-                draft.reads.push(path(word).ok_or(bad(PATH))?);
-                false
-            }
+            _ => return self.added(flag, word, bad),
+        };
+        if again {
+            Err(AddLineError::Twice { flag: name, place })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Flags whose values add up.
+    fn added(
+        &mut self,
+        flag: Flag,
+        word: &str,
+        bad: impl Fn(&'static str) -> AddLineError,
+    ) -> Result<(), AddLineError> {
+        let draft = &mut self.draft;
+        match flag {
+            Flag::Read => draft.reads.push(path(word).ok_or(bad(PATH))?),
             Flag::Limit => {
                 draft.limits = value::limits(draft.limits, word).ok_or(bad(value::LIMIT))?;
-                false
             }
-            Flag::Pin => {
-                draft.pin.extend(value::pin(word).ok_or(bad(value::PIN))?);
-                false
-            }
+            Flag::Pin => draft.pin.extend(value::pin(word).ok_or(bad(value::PIN))?),
             Flag::Without => {
                 draft
                     .without
                     .extend(value::without(word).ok_or(bad(value::WITHOUT))?);
-                false
             }
-            Flag::Allow => {
-                draft
-                    .allow
-                    .extend(value::allow(word).ok_or(bad(value::ALLOW))?);
-                false
-            }
-            Flag::Env
-            | Flag::AllowLoaderEnv
-            | Flag::NoInspect
-            | Flag::Stdio
-            | Flag::Json
-            | Flag::Help => false,
-        };
-        if again { Err(twice) } else { Ok(()) }
+            Flag::Allow => draft
+                .allow
+                .extend(value::allow(word).ok_or(bad(value::ALLOW))?),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn set_url(&mut self, word: &str, place: usize) -> Result<(), AddLineError> {
@@ -350,10 +299,19 @@ impl<'a> Line<'a> {
 
 const PATH: &str = "a path (one that looks like NAME=VALUE is written ./NAME=VALUE)";
 const SCOPE: &str = "local, user or project";
+const TRANSPORT: &str = "stdio or http";
 const BEARER: &str = "the name of a variable";
 
 fn path(word: &str) -> Option<String> {
     (!word.is_empty() && !value::is_pair(word)).then(|| word.to_owned())
+}
+
+fn is_http(word: &str) -> Option<bool> {
+    match word {
+        "stdio" => Some(false),
+        "http" => Some(true),
+        _ => None,
+    }
 }
 
 fn scope(word: &str) -> Option<Scope> {
@@ -378,33 +336,4 @@ fn variable(word: &str, alone: bool) -> Option<(EnvName, Given)> {
 fn masked(word: &str) -> String {
     word.split_once('=')
         .map_or_else(|| word.to_owned(), |(name, _)| format!("{name}=…"))
-}
-
-/// A word that begins with `-`: the flag, its long name, and a value attached to it.
-fn split_flag(
-    word: &str,
-    place: usize,
-) -> Result<(Flag, &'static str, Option<&str>), AddLineError> {
-    if word.starts_with("--") {
-        let (name, value) = word
-            .split_once('=')
-            .map_or((word, None), |(name, value)| (name, Some(value)));
-        if let Some((flag, long, _)) = FLAGS.iter().find(|(_, long, _)| *long == name) {
-            return Ok((*flag, long, value));
-        }
-        let plain = name.len() <= 32 && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-        return Err(AddLineError::UnknownFlag {
-            flag: plain.then(|| name.to_owned()),
-            place,
-        });
-    }
-    let known = FLAGS.iter().find_map(|(flag, long, short)| {
-        word.strip_prefix((*short)?)
-            .map(|rest| (*flag, *long, Some(rest).filter(|rest| !rest.is_empty())))
-    });
-    let first = word.chars().nth(1).filter(char::is_ascii_alphanumeric);
-    known.ok_or_else(|| AddLineError::UnknownFlag {
-        flag: first.map(|letter| format!("-{letter}")),
-        place,
-    })
 }

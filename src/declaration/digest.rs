@@ -36,12 +36,6 @@ macro_rules! digest {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
-
-            /// The first 8 digits, as people are shown it.
-            #[must_use]
-            pub fn short(&self) -> &str {
-                self.0.get(..8).unwrap_or(&self.0)
-            }
         }
 
         impl FromStr for $name {
@@ -89,10 +83,22 @@ digest! {
     Digest
 }
 
+impl Digest {
+    /// The first 8 digits, as people are shown it.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.0.get(..8).unwrap_or(&self.0)
+    }
+}
+
 impl LaunchDigest {
     /// The first 16 digits: the name of the private home, short because servers bind Unix
     /// sockets below it and `sun_path` holds 107 bytes.
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the plan still cuts the digits itself")
+    )]
     pub fn home_name(&self) -> &str {
         self.0.get(..16).unwrap_or(&self.0)
     }
@@ -427,9 +433,10 @@ mod tests {
     #[test]
     fn a_digest_is_64_lower_case_digits() {
         let good = "0123456789abcdef".repeat(4);
-        let digest: LaunchDigest = good.parse().unwrap();
+        let launch: LaunchDigest = good.parse().unwrap();
+        let digest: Digest = good.parse().unwrap();
         assert_eq!(
-            (digest.short(), digest.home_name()),
+            (digest.short(), launch.home_name()),
             ("01234567", "0123456789abcdef")
         );
         for bad in [

@@ -384,6 +384,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests read and write files")]
 mod tests {
     use std::path::Path;
 

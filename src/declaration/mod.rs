@@ -7,13 +7,16 @@
 //! Place on the path: `mcp.json` → **Declaration** → digest → approval → plan.
 
 pub(crate) mod add_error;
+pub(crate) mod add_flag;
 pub(crate) mod add_line;
 pub(crate) mod add_value;
 pub(crate) mod add_words;
+pub(crate) mod declare;
 pub(crate) mod digest;
 pub(crate) mod document;
 pub(crate) mod entry;
 pub(crate) mod file;
+pub(crate) mod file_error;
 pub(crate) mod loader;
 pub(crate) mod names;
 pub(crate) mod store;
@@ -42,6 +45,10 @@ pub struct Declaration {
 }
 
 /// The two transports a declaration may name.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few are at hand at a time, and most are programs"
+)]
 #[derive(Clone, Debug)]
 pub enum Server {
     /// A program spoken to over its standard input and output.
@@ -158,19 +165,6 @@ pub enum ReadReason {
     PackageRoot,
     /// `--read` named it.
     Flag,
-}
-
-impl ReadReason {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Value => "value",
-            Self::Argument => "argument",
-            Self::PackageRoot => "package-root",
-            Self::Flag => "flag",
-        }
-    }
 }
 
 /// What a server may reach on the network.

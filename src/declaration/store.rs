@@ -67,6 +67,20 @@ fn near(nearest: Option<&str>) -> String {
 }
 
 impl StoreError {
+    /// The error for a name nothing is declared under, with the declared name most like it.
+    pub(crate) fn unknown(declarations: &Declarations, alias: &str) -> Self {
+        let nearest = declarations
+            .iter()
+            .map(|(name, _)| (distance(name, alias), name))
+            .filter(|(distance, name)| *distance <= 2 && *distance < name.len())
+            .min()
+            .map(|(_, name)| name.to_owned());
+        Self::UnknownAlias {
+            alias: alias.to_owned(),
+            nearest,
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -194,14 +208,6 @@ impl State {
             .map_or_else(|| Ok(Declarations::default()), read)
     }
 
-    /// Declares a server under an alias, in place of what stood there.
-    ///
-    /// # Errors
-    /// As [`State::read`]; the system said no.
-    pub fn declare(&self, alias: &Alias, declaration: Declaration) -> Result<(), StoreError> {
-        self.update(|declarations, _| Ok(declarations.insert(alias, declaration)?))
-    }
-
     /// Changes the declarations under the lock, making the directory where it is missing. What
     /// `change` also writes (approvals) it writes through [`Locked`], before the declarations.
     ///
@@ -324,22 +330,8 @@ impl Declarations {
                 alias: alias.clone(),
                 problem: problem.clone(),
             }),
-            None => Err(unknown(self, alias.as_str())),
+            None => Err(StoreError::unknown(self, alias.as_str())),
         }
-    }
-}
-
-/// The error for a name nothing is declared under, with the declared name that is most like it.
-fn unknown(declarations: &Declarations, alias: &str) -> StoreError {
-    let nearest = declarations
-        .iter()
-        .map(|(name, _)| (distance(name, alias), name))
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len())
-        .min()
-        .map(|(_, name)| name.to_owned());
-    StoreError::UnknownAlias {
-        alias: alias.to_owned(),
-        nearest,
     }
 }
 
@@ -393,9 +385,7 @@ mod tests {
 
         fn declared(&self) -> State {
             let state = self.state();
-            state
-                .declare(&"weather".parse().unwrap(), server("/bin/true"))
-                .unwrap();
+            declare(&state, "weather").unwrap();
             self.state()
         }
 
@@ -415,16 +405,19 @@ mod tests {
                 "{:?}",
                 error.hint()
             );
-            let error = self
-                .state()
-                .declare(&"other".parse().unwrap(), server("/bin/true"))
-                .unwrap_err();
+            let error = declare(&self.state(), "other").unwrap_err();
             assert_eq!(error.code(), code, "{error}");
             let after = fs::symlink_metadata(self.mcp())
                 .map(|stat| (stat.ino(), stat.mode(), stat.len()))
                 .unwrap();
             assert_eq!(before, after, "the refused file was touched");
         }
+    }
+
+    fn declare(state: &State, alias: &str) -> Result<(), StoreError> {
+        state.update(|declarations, _| {
+            Ok(declarations.insert(&alias.parse().unwrap(), server("/bin/true"))?)
+        })
     }
 
     fn server(command: &str) -> Declaration {
@@ -575,11 +568,8 @@ mod tests {
                 let person = home.person.clone();
                 std::thread::spawn(move || {
                     for number in 0..10 {
-                        let alias = format!("s{writer}-{number}").parse().unwrap();
-                        State::open(&person)
-                            .unwrap()
-                            .declare(&alias, server("/bin/true"))
-                            .unwrap();
+                        let state = State::open(&person).unwrap();
+                        declare(&state, &format!("s{writer}-{number}")).unwrap();
                     }
                 })
             })

@@ -1,0 +1,151 @@
+//! A declaration as it stands on this machine: what an approval would be given to, and whether
+//! one was. `add`, `approve`, `list` and `get` look at declarations through here.
+//!
+//! Place on the path: declaration + approvals + this machine → **candidate** → question.
+
+use jiff::Timestamp;
+
+use super::question::Shown;
+use super::{Approval, ApprovalError, Approvals, Word};
+use crate::declaration::digest::canonical;
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Declaration, Digest, EnvName, Server, Stdio};
+use crate::plan::program::{self, Program};
+use crate::plan::runner::{self, Runner};
+use crate::plan::{PlanError, SearchPath, facts};
+
+/// A declaration, looked at.
+#[derive(Debug)]
+pub struct Candidate {
+    /// Its alias.
+    pub alias: Alias,
+    /// Itself.
+    pub declaration: Declaration,
+    /// Its digest.
+    pub digest: Digest,
+    /// Whether it is approved as it stands.
+    pub approval: Approval,
+    /// The surface approved with it.
+    pub surface: Option<Digest>,
+    /// The program, for a server that is one.
+    pub program: Option<Result<Program, PlanError>>,
+    /// The runner that starts it.
+    pub runner: Option<Runner>,
+    ours: Vec<EnvName>,
+    path: SearchPath,
+}
+
+/// Where a server's program is looked for: its own stored `PATH`; the one frozen at its
+/// approval, or the caller's where it has none yet; nowhere else.
+#[must_use]
+pub fn search_path(stdio: &Stdio, frozen: Option<SearchPath>) -> SearchPath {
+    let path = EnvName::path();
+    if stdio.env.contains_key(&path) {
+        facts::search_path_of(stdio)
+    } else if stdio.pass.contains(&path) {
+        frozen.unwrap_or_else(facts::search_path)
+    } else {
+        SearchPath::default()
+    }
+}
+
+impl Candidate {
+    /// Looks at a declaration. `anew` reads `PATH` as it is now, as a new approval would, and
+    /// not as it was frozen.
+    #[must_use]
+    pub fn look(alias: Alias, declaration: Declaration, approvals: &Approvals, anew: bool) -> Self {
+        let form = canonical(&declaration);
+        let digest = form.digest();
+        let frozen = approvals
+            .record(&digest)
+            .and_then(super::Record::search_path);
+        let mut path = SearchPath::default();
+        let mut program = None;
+        let mut runner = None;
+        if let Server::Stdio(stdio) = &declaration.server {
+            path = search_path(stdio, frozen.filter(|_| !anew));
+            program = Some(program::find(&stdio.command, &path));
+            runner = runner::recognise(&stdio.argv());
+        }
+        let found = program.as_ref().and_then(|program| program.as_ref().ok());
+        let approval = approvals.check(&alias, &declaration, found);
+        let surface = approvals.surface(&digest).cloned();
+        let ours = form.ours.into_iter().collect();
+        Self {
+            alias,
+            declaration,
+            digest,
+            approval,
+            surface,
+            program,
+            runner,
+            ours,
+            path,
+        }
+    }
+
+    /// What a person is shown of it.
+    pub(crate) fn shown(&self, whole_digest: bool) -> Shown<'_> {
+        self.shown_with(whole_digest, self.approval.changed())
+    }
+
+    /// The same, with other words as what changed.
+    pub(crate) fn shown_with<'a>(&'a self, whole_digest: bool, changed: &'a [Word]) -> Shown<'a> {
+        let program = self
+            .program
+            .as_ref()
+            .map(|program| program.as_ref().map_err(ToString::to_string));
+        Shown {
+            declaration: &self.declaration,
+            digest: &self.digest,
+            whole_digest,
+            program,
+            runner: self.runner.as_ref(),
+            ours: self.ours.clone(),
+            changed,
+        }
+    }
+
+    /// The variables its runner gets from the supervisor.
+    #[must_use]
+    pub fn ours(&self) -> &[EnvName] {
+        &self.ours
+    }
+
+    /// Why it would not start here, as far as it was looked at.
+    #[must_use]
+    pub fn not_started(&self) -> Option<&PlanError> {
+        self.program
+            .as_ref()
+            .and_then(|program| program.as_ref().err())
+    }
+
+    /// The same, where there is something to say yes to: a program that is there, or a URL.
+    ///
+    /// # Errors
+    /// What [`Candidate::not_started`] says.
+    pub fn must_start(mut self) -> Result<Self, PlanError> {
+        self.program = self.program.map(|program| program.map(Ok)).transpose()?;
+        Ok(self)
+    }
+
+    /// Records the person's yes.
+    ///
+    /// # Errors
+    /// As [`Approvals::approve`].
+    pub fn approve(&self, state: &State, now: Timestamp) -> Result<(), ApprovalError> {
+        let program = self
+            .program
+            .as_ref()
+            .and_then(|program| program.as_ref().ok());
+        Approvals::approve(
+            state,
+            &self.alias,
+            &self.declaration,
+            &self.path,
+            program,
+            now,
+        )?;
+        Ok(())
+    }
+}

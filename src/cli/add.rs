@@ -1,0 +1,140 @@
+//! `supervisor add`: declares, shows, asks.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::approve;
+use super::render;
+use super::row::{Row, transport};
+use crate::approval::candidate::Candidate;
+use crate::approval::question::shown_path;
+use crate::approval::{Approval, Approvals, Word, prompt};
+use crate::declaration::add_line::{self, AddLine, Asked};
+use crate::declaration::declare;
+use crate::declaration::store::State;
+use crate::error::Error;
+use crate::plan::{Person, facts};
+
+#[derive(Serialize)]
+struct Added {
+    file: String,
+    #[serde(flatten)]
+    row: Row,
+}
+
+/// Runs the command; its words are those after `add`.
+pub(super) fn run(words: &[OsString]) -> ExitCode {
+    let line = match add_line::parse(words) {
+        Ok(Asked::Add(line)) => line,
+        Ok(Asked::Help) => return help(),
+        Err(error) => {
+            let json = words
+                .iter()
+                .take_while(|word| *word != "--")
+                .any(|word| word == "--json");
+            return render::error_as(&error.into(), json);
+        }
+    };
+    match added(&line) {
+        Ok(code) => code,
+        Err(error) => render::error_as(&error, line.json),
+    }
+}
+
+fn help() -> ExitCode {
+    use clap::error::ErrorKind;
+    match super::definition().try_get_matches_from(["supervisor", "add", "--help"]) {
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => render::usage(&error),
+        Err(error) => render::failure("cannot show the help", &error),
+        Ok(_) => ExitCode::SUCCESS,
+    }
+}
+
+fn added(line: &AddLine) -> Result<ExitCode, Error> {
+    let person = facts::person()?;
+    let state = State::open(&person)?;
+    state.notes().iter().for_each(|note| render::note(note));
+    if line.scope.is_some() {
+        render::note("-s is noted, and has no effect yet");
+    }
+    let declaration = declare::declaration(line, &person, &here(), &state.read()?)?;
+    let alias = &line.alias;
+    // Shown as `changed:`, though the replaced declaration's approval goes at once.
+    let before = Candidate::look(
+        alias.clone(),
+        declaration.clone(),
+        &Approvals::read(&state)?,
+        false,
+    );
+    let changed = before.approval.changed().to_vec();
+    Approvals::declare(&state, alias, &declaration)?;
+    let approvals = Approvals::read(&state)?;
+    let given = before.approval == Approval::Given;
+    let candidate = Candidate::look(alias.clone(), declaration, &approvals, !given);
+    if line.json {
+        let file = state.file().display().to_string();
+        return Ok(render::json(
+            "add",
+            &Added {
+                file,
+                row: Row::of(&candidate),
+            },
+        ));
+    }
+    show(&person, &state, candidate, &changed)
+}
+
+/// Where the line was typed; nowhere, where that directory is gone: then a relative path in the
+/// line leads nowhere too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the words of the line are read from there"
+)]
+fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/nonexistent"))
+}
+
+fn show(
+    person: &Person,
+    state: &State,
+    candidate: Candidate,
+    changed: &[Word],
+) -> Result<ExitCode, Error> {
+    let alias = candidate.alias.clone();
+    let file = shown_path(&state.file(), &person.home);
+    let block = render::server(
+        alias.as_str(),
+        transport(&candidate.declaration),
+        &candidate.shown_with(false, changed),
+    );
+    let shown = render::human(&format!("declared {alias} in {file}\n\n{block}\n"));
+    if shown != ExitCode::SUCCESS {
+        return Ok(shown);
+    }
+    let later = format!("supervisor approve {alias}");
+    if candidate.approval == Approval::Given {
+        return Ok(render::human(&format!(
+            "{alias} is approved as it stands\n"
+        )));
+    }
+    if let Some(error) = candidate.not_started() {
+        let why = crate::text::printable(&error.to_string());
+        return Ok(render::human(&format!(
+            "not asked about: {why}; when it is there: {later}\n"
+        )));
+    }
+    if !prompt::is_at_terminal() {
+        return Ok(render::human(&format!(
+            "not approved; at a terminal: {later}\n"
+        )));
+    }
+    if !approve::ask(state, candidate)? {
+        return Ok(render::human(&format!(
+            "\nnot approved; to be asked again: {later}\n"
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}

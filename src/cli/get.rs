@@ -1,0 +1,173 @@
+//! `supervisor get ALIAS`: one declaration in full.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::GetArgs;
+use super::render;
+use super::row::{Row, transport};
+use crate::approval::Approvals;
+use crate::approval::candidate::Candidate;
+use crate::confine::Promise;
+use crate::declaration::store::State;
+use crate::declaration::{
+    AbsolutePath, Allow, BoundLimits, EnvName, Network, Pin, Read, Server, Tools,
+};
+use crate::error::Error;
+use crate::plan::facts;
+use crate::plan::runner::Runner;
+
+#[derive(Serialize)]
+struct Full {
+    #[serde(flatten)]
+    row: Row,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<PathBuf>,
+    variables: Vec<Variable>,
+    #[serde(flatten)]
+    stdio: Option<Stdio>,
+    #[serde(flatten)]
+    http: Option<Http>,
+}
+
+#[derive(Serialize)]
+struct Variable {
+    name: EnvName,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Stdio {
+    dir: Option<AbsolutePath>,
+    reads: Vec<Read>,
+    network: Network,
+    limits: BoundLimits,
+    allow: Vec<Allow>,
+    without: Vec<Promise>,
+    pin: Vec<Pin>,
+    tools: Tools,
+    runner: Option<Fetched>,
+}
+
+#[derive(Serialize)]
+struct Fetched {
+    name: &'static str,
+    fetches: bool,
+    packages: Vec<String>,
+    exact: bool,
+}
+
+impl Fetched {
+    fn of(runner: &Runner) -> Self {
+        let Runner {
+            name,
+            fetches,
+            packages,
+            exact,
+            ..
+        } = runner;
+        Self {
+            name,
+            fetches: *fetches,
+            packages: packages.clone(),
+            exact: *exact,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Http {
+    headers: Vec<String>,
+    bearer_env: Option<EnvName>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &GetArgs) -> ExitCode {
+    match got(args) {
+        Ok(candidate) => show(&candidate, args.json),
+        Err(error) => render::error_as(&error, args.json),
+    }
+}
+
+fn got(args: &GetArgs) -> Result<Candidate, Error> {
+    let person = facts::person()?;
+    let state = State::open(&person)?;
+    let declaration = state.read()?.get(&args.alias)?.clone();
+    let approvals = Approvals::read(&state)?;
+    Ok(Candidate::look(
+        args.alias.clone(),
+        declaration,
+        &approvals,
+        false,
+    ))
+}
+
+fn show(candidate: &Candidate, json: bool) -> ExitCode {
+    if json {
+        return render::json("get", &full(candidate));
+    }
+    let transport = transport(&candidate.declaration);
+    let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
+    page.push_str(&render::paragraph("\n ", candidate.approval.as_str()));
+    render::human(&page)
+}
+
+fn full(candidate: &Candidate) -> Full {
+    let row = Row::of(candidate);
+    let found = candidate
+        .program
+        .as_ref()
+        .and_then(|program| program.as_ref().ok());
+    let runs = found.map(|program| program.found.clone());
+    let mut variables: Vec<Variable> = candidate
+        .ours()
+        .iter()
+        .map(|name| Variable {
+            name: name.clone(),
+            kind: "ours",
+        })
+        .collect();
+    let (stdio, http) = match &candidate.declaration.server {
+        Server::Stdio(stdio) => {
+            variables.extend(stdio.variables().into_iter().map(|name| {
+                let kind = if stdio.env.contains_key(&name) {
+                    "stored"
+                } else {
+                    "passed"
+                };
+                Variable { name, kind }
+            }));
+            let stdio = Stdio {
+                dir: stdio.dir.clone(),
+                reads: stdio.reads.clone(),
+                network: stdio.network,
+                limits: stdio.limits.bound(),
+                allow: stdio.allow.iter().copied().collect(),
+                without: stdio.without.iter().copied().collect(),
+                pin: stdio.pin.iter().copied().collect(),
+                tools: stdio.tools.clone(),
+                runner: candidate.runner.as_ref().map(Fetched::of),
+            };
+            (Some(stdio), None)
+        }
+        Server::Http(http) => {
+            let headers = http.headers.keys().cloned().collect();
+            (
+                None,
+                Some(Http {
+                    headers,
+                    bearer_env: http.bearer_env.clone(),
+                }),
+            )
+        }
+    };
+    Full {
+        row,
+        runs,
+        variables,
+        stdio,
+        http,
+    }
+}

@@ -1,0 +1,124 @@
+//! `supervisor list`: one row a declaration.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::ListArgs;
+use super::render;
+use super::row::{Row, transport};
+use crate::approval::Approvals;
+use crate::approval::candidate::Candidate;
+use crate::approval::question::{self, shown_path};
+use crate::declaration::entry::EntryError;
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Declaration};
+use crate::error::Error;
+use crate::plan::{Person, facts};
+use crate::text;
+
+/// An entry cannot be used, or a file cannot be trusted.
+const NOT_ALL_WELL: u8 = 1;
+
+#[derive(Serialize)]
+struct List {
+    file: String,
+    servers: Vec<Row>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &ListArgs) -> ExitCode {
+    let listed = facts::person()
+        .map_err(Error::from)
+        .and_then(|person| listed(&person, args.json));
+    match listed {
+        Ok(code) => code,
+        Err(error) => {
+            // Not all well is what a script asks `list` for; the file is named on stderr.
+            render::error_as(&error, args.json);
+            ExitCode::from(NOT_ALL_WELL)
+        }
+    }
+}
+
+fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
+    let state = State::open(person)?;
+    state.notes().iter().for_each(|note| render::note(note));
+    let declarations = state.read()?;
+    let approvals = Approvals::read(&state)?;
+    let mut page = shown_path(&state.file(), &person.home) + "\n\n";
+    let mut servers = Vec::new();
+    let mut well = approvals.without_record().is_empty();
+    for (name, entry) in declarations.iter() {
+        let (row, block) = match entry {
+            Ok(declaration) => usable(name, declaration, &approvals),
+            Err(problem) => unusable(name, problem),
+        };
+        well = well && entry.is_ok();
+        page.push_str(&block);
+        servers.push(row);
+    }
+    if servers.is_empty() {
+        page.push_str(
+            "nothing is declared; to declare a server: supervisor add ALIAS -- PROGRAM …\n",
+        );
+    }
+    for digest in approvals.without_record() {
+        render::note(&format!(
+            "{} in `approved` has no record that hashes to it, and approves nothing",
+            digest.short()
+        ));
+    }
+    let file = state.file().display().to_string();
+    let code = if json {
+        render::json("list", &List { file, servers })
+    } else {
+        render::human(&page)
+    };
+    Ok(if well || code != ExitCode::SUCCESS {
+        code
+    } else {
+        ExitCode::from(NOT_ALL_WELL)
+    })
+}
+
+fn usable(name: &str, declaration: &Declaration, approvals: &Approvals) -> (Row, String) {
+    // An entry is usable only under a name that is an alias.
+    let Ok(alias) = name.parse::<Alias>() else {
+        return unusable(name, &EntryError::Alias);
+    };
+    let candidate = Candidate::look(alias, declaration.clone(), approvals, false);
+    let row = Row::of(&candidate);
+    let mut rows = Vec::new();
+    if !row.changed.is_empty() {
+        rows.push(question::Row::named(
+            "changed:",
+            row.changed.iter().map(ToString::to_string),
+        ));
+    }
+    if let Some(why) = &row.not_started {
+        rows.push(question::Row::text(&format!(
+            "does not start: {}",
+            why.message
+        )));
+    }
+    let columns = [
+        name,
+        transport(declaration),
+        row.state,
+        candidate.digest.short(),
+    ];
+    let block = render::block(&columns, &candidate.shown(false).head(), &rows);
+    (row, block)
+}
+
+fn unusable(name: &str, problem: &EntryError) -> (Row, String) {
+    let problem = problem.to_string();
+    let name_shown = text::word(name);
+    let block = render::block(
+        &[&name_shown, "unusable"],
+        &question::Row::text(&problem).0,
+        &[],
+    );
+    (Row::unusable(name, &problem), block)
+}

@@ -1,0 +1,323 @@
+//! The command line: what can be typed, and which file does it.
+//!
+//! Types only; each command's file turns its words into one call of the library and hands what
+//! comes back to [`render`], the only writer of text for people and of `--json`. The words of
+//! `add` are read by `declaration::add_line`: [`AddArgs`] is their help, man page and completion.
+
+mod add;
+mod approve;
+mod explain;
+mod get;
+mod list;
+mod remove;
+pub(crate) mod render;
+mod row;
+mod run;
+mod try_;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::declaration::Alias;
+
+/// Runs a command line, the program's own name first.
+pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
+    if let [_, command, rest @ ..] = words.as_slice()
+        && command == "add"
+    {
+        return add::run(rest);
+    }
+    match Cli::try_parse_from(words) {
+        Ok(Cli { command }) => match command {
+            Command::Add(_) => add::run(&[]),
+            Command::Approve(args) => approve::run(&args),
+            Command::Run(args) => run::run(&args),
+            Command::Explain(args) => explain::run(&args),
+            Command::List(args) => list::run(&args),
+            Command::Get(args) => get::run(&args),
+            Command::Remove(args) => remove::run(&args),
+            Command::Try(args) => try_::run(&args),
+            Command::Server => crate::trial::server::main(),
+        },
+        Err(error) => render::usage(&error),
+    }
+}
+
+/// The command line's definition, for help, man page and completions.
+pub(crate) fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs MCP servers confined: each gets what its declaration says, and nothing else.
+///
+/// A server is declared with `add`, approved by you at a terminal, and started by an agent host
+/// through `run`. The kernel keeps it from everything it was not given.
+#[derive(Debug, Parser)]
+#[command(
+    name = "supervisor",
+    version,
+    max_term_width = 80,
+    after_help = "\
+Examples:
+  supervisor try
+  supervisor add weather -- npx -y @dangahagan/weather-mcp@1.4.0
+  supervisor run weather"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[command(override_usage = "\
+supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
+       supervisor add ALIAS --http URL [FLAGS]")]
+    Add(Box<AddArgs>),
+    Approve(ApproveArgs),
+    Run(RunArgs),
+    Explain(ExplainArgs),
+    List(ListArgs),
+    Get(GetArgs),
+    Remove(RemoveArgs),
+    Try(TryArgs),
+    /// The bundled server of `try`
+    #[command(name = "__server", hide = true)]
+    Server,
+}
+
+/// Declare a server, see what it would do, and say yes or no
+///
+/// Declares a server under an alias, in place of what stood there, and asks.
+///
+/// Everything after the bare `--` is the program and its arguments, word for word. A line that
+/// `claude mcp add` takes declares the same server here.
+///
+/// Stored values are kept in mcp.json, mode 0600, and shown nowhere. Without a terminal on both
+/// ends nothing is asked and nothing approved.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  supervisor add weather -- npx -y @dangahagan/weather-mcp@1.4.0
+  supervisor add brave -e API_KEY=- -- npx -y @brave/brave-search-mcp-server@2.0.0
+  supervisor add files --dir ~/notes -- /usr/local/bin/mcp-files
+  supervisor add docs --http https://mcp.example.com/mcp")]
+pub(crate) struct AddArgs {
+    /// The name: letters, digits, `-` and `_`, first a letter or digit
+    #[arg(value_name = "ALIAS")]
+    alias: OsString,
+    /// The program and its arguments, after a bare `--`
+    #[arg(value_name = "PROGRAM", last = true)]
+    program: Vec<OsString>,
+    /// Store values, NAME=VALUE up to the next flag; or pass one NAME at each start
+    ///
+    /// NAME=- asks for the value at the terminal, so that it is in no process list.
+    #[arg(short = 'e', long, value_name = "NAME[=VALUE]", num_args = 1..)]
+    env: Vec<OsString>,
+    /// The directory the server starts in and may write
+    #[arg(long, value_name = "DIR")]
+    dir: Option<OsString>,
+    /// A file or directory the server may read
+    #[arg(long, value_name = "PATH")]
+    read: Vec<OsString>,
+    /// What it may reach on the network: full (the default) or none
+    #[arg(long, value_name = "full|none")]
+    net: Option<OsString>,
+    /// Bounds: memory=2GiB,processes=64,files=512,file_size=1GiB
+    #[arg(long, value_name = "LIMITS")]
+    limit: Vec<OsString>,
+    /// Refuse another content of the program than the approved one: program
+    #[arg(long, value_name = "program")]
+    pin: Vec<OsString>,
+    /// Give promises up by number: P3, P6, P7, R1, R2, R5, N2
+    #[arg(long, value_name = "PROMISES")]
+    without: Vec<OsString>,
+    /// Widen by name: loader-env, nested-sandbox, pty
+    #[arg(long, value_name = "NAMES")]
+    allow: Vec<OsString>,
+    /// The same as --allow loader-env
+    #[arg(long)]
+    allow_loader_env: bool,
+    /// Ask the first question only, and start nothing
+    #[arg(long)]
+    no_inspect: bool,
+    /// Declare a server elsewhere, by its URL
+    #[arg(long, value_name = "URL")]
+    http: Option<OsString>,
+    /// A header whose value is stored (with --http)
+    #[arg(short = 'H', long, value_name = "NAME=VALUE")]
+    header: Vec<OsString>,
+    /// The variable that holds a bearer token (with --http)
+    #[arg(long, value_name = "NAME")]
+    bearer_env: Option<OsString>,
+    /// Taken for lines of other tools: `--stdio --` means `--`
+    #[arg(long)]
+    stdio: bool,
+    /// Taken for lines of other tools: `-t http ALIAS URL` is `ALIAS --http URL`
+    #[arg(short, long, value_name = "stdio|http")]
+    transport: Option<OsString>,
+    /// Taken for lines of other tools, without effect yet
+    #[arg(short, long, value_name = "local|user|project")]
+    scope: Option<OsString>,
+    /// Print an object, and ask nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// Ask about a declared server again, and keep the answer
+///
+/// Shows a declared server as `add` did, with what changed since the last yes, and asks.
+///
+/// Both ends must be a terminal. Exits 126 where the answer is no.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  supervisor approve weather")]
+pub(crate) struct ApproveArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+}
+
+/// Start an approved server confined, and relay its messages
+///
+/// Starts a server that is approved, confined by the kernel, and relays its messages.
+///
+/// Stands in a host's configuration in place of the server. Reads nothing from a terminal; a
+/// refusal is answered to the host's first requests, and said on standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor run weather\n  supervisor run --dry-run weather")]
+pub(crate) struct RunArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// Show the plan, as explain does, and start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// With --dry-run: print an object
+    #[arg(long, requires = "dry_run")]
+    pub(crate) json: bool,
+}
+
+/// Show everything there is to know about a run before it
+///
+/// Shows the whole plan of a run: variables, paths with the reason for each, network, limits,
+/// the administrator's word, and each promise with what holds it on this machine.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  supervisor explain weather\n  supervisor explain weather --json"
+)]
+pub(crate) struct ExplainArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List the declared servers
+///
+/// Lists the declared servers: transport, whether approved, digest, command line.
+///
+/// Exits 1 where an entry cannot be used or a file cannot be trusted.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor list\n  supervisor list --json")]
+pub(crate) struct ListArgs {
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show one declaration in full
+///
+/// Shows one declaration in full, with its whole digest and the program it resolves to.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor get weather\n  supervisor get weather --json")]
+pub(crate) struct GetArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Remove a declaration and its approval
+///
+/// Removes a declaration and its approval. What another alias shares stays.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  supervisor remove weather")]
+pub(crate) struct RemoveArgs {
+    /// The server, or the name of an entry that cannot be used
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: String,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// See attacks held: a bundled server, confined, attacks this machine
+///
+/// Starts a bundled server of ours, confined, calls it, and lets it attack this machine: each
+/// attack is run alone first, then confined. Needs nothing declared; leaves nothing behind.
+#[derive(Debug, Args)]
+#[command(
+    name = "try",
+    after_help = "Examples:\n  supervisor try\n  supervisor try --json"
+)]
+pub(crate) struct TryArgs {
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_holds() {
+        definition().debug_assert();
+    }
+
+    /// The flags that `add --help` names are those that its grammar knows.
+    #[test]
+    fn the_help_of_add_is_its_grammar() {
+        let definition = definition();
+        let add = definition.find_subcommand("add").unwrap();
+        let mut named: BTreeSet<String> = add
+            .get_arguments()
+            .filter_map(|arg| arg.get_long())
+            .map(|long| format!("--{long}"))
+            .collect();
+        named.insert("--help".to_owned());
+        let known: BTreeSet<String> = crate::declaration::add_flag::flags()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(named, known);
+    }
+
+    /// Every command has a long text, an example of itself, and help on every flag.
+    #[test]
+    fn every_command_has_help_with_an_example() {
+        for command in definition()
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+        {
+            let name = command.get_name();
+            let example = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(example.contains(&format!("supervisor {name}")), "{name}");
+            assert!(command.get_about().is_some(), "{name}");
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{name} {arg}");
+            }
+        }
+    }
+}

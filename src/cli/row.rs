@@ -1,0 +1,97 @@
+//! The row of one declaration, as `list --json` and the others have it (`supervisor.list.v1`).
+
+use serde::Serialize;
+
+use crate::approval::Word;
+use crate::approval::candidate::Candidate;
+use crate::declaration::{Declaration, Digest, Server};
+
+/// One declaration in JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) alias: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) transport: Option<&'static str>,
+    pub(super) state: &'static str,
+    pub(super) surface: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<Digest>,
+    pub(super) changed: Vec<Word>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) argv: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<String>,
+    pub(super) found_repositories: Vec<String>,
+    pub(super) not_started: Option<NotStarted>,
+}
+
+/// Why a server would not start.
+#[derive(Debug, Serialize)]
+pub(super) struct NotStarted {
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+/// The word for a transport.
+pub(super) fn transport(declaration: &Declaration) -> &'static str {
+    match &declaration.server {
+        Server::Stdio(_) => "stdio",
+        Server::Http(_) => "http",
+    }
+}
+
+impl Row {
+    /// The row of a declaration that was looked at.
+    pub(super) fn of(candidate: &Candidate) -> Self {
+        let (argv, url) = match &candidate.declaration.server {
+            Server::Stdio(stdio) => (Some(stdio.argv()), None),
+            Server::Http(http) => (None, Some(http.url.clone())),
+        };
+        let enabled = candidate.declaration.enabled;
+        Self {
+            alias: candidate.alias.to_string(),
+            transport: Some(transport(&candidate.declaration)),
+            state: if enabled {
+                candidate.approval.as_str()
+            } else {
+                "disabled"
+            },
+            surface: if candidate.surface.is_some() {
+                "approved"
+            } else {
+                "unknown"
+            },
+            digest: Some(candidate.digest.clone()),
+            changed: candidate.approval.changed().to_vec(),
+            argv,
+            url,
+            found_repositories: Vec::new(),
+            not_started: candidate.not_started().map(|error| NotStarted {
+                code: error.code().to_owned(),
+                message: crate::text::printable(&error.to_string()),
+                hint: error.hint(),
+            }),
+        }
+    }
+
+    /// The row of an entry that cannot be used.
+    pub(super) fn unusable(alias: &str, problem: &str) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            transport: None,
+            state: "unusable",
+            surface: "unknown",
+            digest: None,
+            changed: Vec::new(),
+            argv: None,
+            url: None,
+            found_repositories: Vec::new(),
+            not_started: Some(NotStarted {
+                code: "entry-unusable".to_owned(),
+                message: problem.to_owned(),
+                hint: Some(format!("supervisor remove {}", crate::text::word(alias))),
+            }),
+        }
+    }
+}

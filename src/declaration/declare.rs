@@ -1,0 +1,125 @@
+//! From a line of `add` to a declaration: paths resolved, what the line names recorded, all that
+//! a start would refuse refused now.
+//!
+//! Looks at this machine through the room `plan` only.
+//!
+//! Place on the path: line → **declaration** → `mcp.json`.
+
+use std::path::{Path, PathBuf};
+
+use super::add_line::{AddLine, Given, StdioLine, Target};
+use super::document::Declarations;
+use super::{AbsolutePath, Declaration, EnvName, Http, Server, Stdio, digest};
+use crate::approval::candidate::search_path;
+use crate::approval::prompt;
+use crate::error::Error;
+use crate::plan::{Person, PlanError, facts, git, program, record, resolve};
+
+/// The declaration that a line asks for, typed in the directory `cwd`. Values of `NAME=-` are
+/// asked for here, when all else is checked. A program that is not there is declared all the
+/// same; `others` are the declarations there are, none of which may write what this one runs.
+///
+/// # Errors
+/// A `--dir` or `--read` that may not be one, a program that could not run or may be written;
+/// a value that nobody is there to type.
+pub(crate) fn declaration(
+    line: &AddLine,
+    person: &Person,
+    cwd: &Path,
+    others: &Declarations,
+) -> Result<Declaration, Error> {
+    let server = match &line.target {
+        Target::Http(http) => Server::Http(Http {
+            url: http.url.clone(),
+            headers: http.headers.clone(),
+            bearer_env: http.bearer_env.clone(),
+        }),
+        Target::Stdio(line) => {
+            let mut stdio = stdio(line, person, cwd)?;
+            check(&stdio, person, others)?;
+            for (name, given) in &line.env {
+                if matches!(given, Given::Ask) {
+                    stdio.env.insert(name.clone(), prompt::value(name)?);
+                }
+            }
+            Server::Stdio(stdio)
+        }
+    };
+    Ok(Declaration {
+        server,
+        enabled: true,
+    })
+}
+
+fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanError> {
+    let mut stdio = Stdio::new(program::absolute(&line.command, cwd)?, line.args.clone());
+    stdio.network = line.network;
+    stdio.limits = line.limits;
+    stdio.allow.clone_from(&line.allow);
+    stdio.without.clone_from(&line.without);
+    stdio.pin.clone_from(&line.pin);
+    for (name, given) in &line.env {
+        match given {
+            Given::Passed => drop(stdio.pass.insert(name.clone())),
+            Given::Stored(value) => drop(stdio.env.insert(name.clone(), value.clone())),
+            // Its value comes last; meanwhile it is a name like the others.
+            Given::Ask => drop(stdio.env.insert(name.clone(), String::new().into())),
+        }
+    }
+    if needs_path(&stdio) && !stdio.env.contains_key(&EnvName::path()) {
+        stdio.pass.insert(EnvName::path());
+    }
+    if let Some(dir) = &line.dir {
+        let searched = facts::search_path_grants(&search_path(&stdio, None), person)?;
+        let dir = git::check(&cwd.join(dir), person, &searched)?;
+        let kept = AbsolutePath::new(&dir).map_err(|_| PlanError::NotUtf8 { path: dir.clone() })?;
+        stdio.dir = Some(kept);
+    }
+    let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
+    let mut reads = Vec::new();
+    for path in &line.reads {
+        reads.extend(record::flag(Path::new(path), cwd, dir, person)?);
+    }
+    for read in record::recorded(&stdio, person)? {
+        if reads.iter().all(|known| known.path != read.path) {
+            reads.push(read);
+        }
+    }
+    reads.sort();
+    reads.dedup();
+    stdio.reads = reads;
+    Ok(stdio)
+}
+
+/// A program by name is looked for along `PATH`; so is what `/usr/bin/env` in a first line names.
+fn needs_path(stdio: &Stdio) -> bool {
+    let env = |program: program::Program| {
+        let first = program.prefix.first().map(PathBuf::from);
+        program.is_script() && first.is_some_and(|first| first.file_name() == Some("env".as_ref()))
+    };
+    !stdio.command.contains('/')
+        || program::find(&stdio.command, &facts::search_path_of(stdio)).is_ok_and(env)
+}
+
+/// Refuses what a start would refuse.
+fn check(stdio: &Stdio, person: &Person, others: &Declarations) -> Result<(), PlanError> {
+    let facts = match facts::gather(stdio, &search_path(stdio, None), person) {
+        Ok(facts) => facts,
+        Err(PlanError::ProgramNotFound { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let launch = digest::launch(&Server::Stdio(stdio.clone()));
+    resolve::resolve(stdio, &launch, &facts)?;
+    resolve::apart(facts, &written_by(others)).map(drop)
+}
+
+/// Where declared servers may write.
+fn written_by(declarations: &Declarations) -> Vec<PathBuf> {
+    declarations
+        .iter()
+        .filter_map(|(_, entry)| match &entry.ok()?.server {
+            Server::Stdio(stdio) => stdio.dir.as_ref().map(|dir| dir.as_path().to_owned()),
+            Server::Http(_) => None,
+        })
+        .collect()
+}
