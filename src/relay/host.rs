@@ -10,8 +10,9 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
-use nix::fcntl::{OFlag, open};
+use nix::fcntl::{OFlag, open, readlink};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::isatty;
 
@@ -83,21 +84,21 @@ impl Host {
 /// A descriptor whose description nobody else's calls go through, where there can be one.
 fn ours(fd: OwnedFd, access: OFlag) -> io::Result<(OwnedFd, Way)> {
     let kind = SFlag::from_bits_truncate(fstat(&fd)?.st_mode) & SFlag::S_IFMT;
-    let way = if kind == SFlag::S_IFSOCK {
+    let stream = kind == SFlag::S_IFIFO || (kind == SFlag::S_IFCHR && isatty(&fd).unwrap_or(false));
+    if kind == SFlag::S_IFSOCK {
         return Ok((fd, Way::Socket));
-    } else if kind == SFlag::S_IFIFO {
-        Way::Pipe
-    } else if kind == SFlag::S_IFCHR && isatty(&fd).unwrap_or(false) {
-        Way::Terminal
-    } else {
-        // A regular file keeps its offset and its append flag; what cannot be waited for is read plainly.
-        return Ok((fd, Way::Shared));
-    };
-    if cfg!(target_os = "linux") {
+    }
+    if kind == SFlag::S_IFREG {
+        // Not opened anew: it would lose its offset and its append flag.
+        return Ok((fd, Way::Plain));
+    }
+    if stream && cfg!(target_os = "linux") {
         let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         let flags = access | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let unnamed =
+            readlink(path.as_str()).is_ok_and(|link| link.as_bytes().starts_with(b"pipe:["));
         if let Ok(own) = open(path.as_str(), flags, Mode::empty()) {
-            return Ok((own, way));
+            return Ok((own, if unnamed { Way::Pipe } else { Way::Stream }));
         }
     }
     Ok((fd, Way::Shared))

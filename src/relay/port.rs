@@ -21,12 +21,14 @@ const PIPE_BUF: usize = 512;
 /// How the descriptor is to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A pipe whose open file description is ours alone and non-blocking.
+    /// An unnamed pipe whose open file description is ours alone and non-blocking.
     Pipe,
-    /// A terminal, likewise.
-    Terminal,
+    /// A terminal or named pipe, likewise; of these a short read is no sign that no more is there.
+    Stream,
     /// A socket: each call says that it does not wait.
     Socket,
+    /// A regular file, for which readiness means nothing.
+    Plain,
     /// A pipe or terminal that blocks, since its description is the host's too: one small call
     /// each time that it is ready.
     Shared,
@@ -51,7 +53,7 @@ pub(super) enum Wrote {
 #[derive(Debug)]
 enum Port {
     Watched(AsyncFd<OwnedFd>, Way),
-    /// What readiness means nothing for: a regular file, `/dev/null`.
+    /// What cannot be waited for: a regular file, `/dev/null`.
     Plain(OwnedFd),
     Closed,
 }
@@ -62,6 +64,9 @@ impl Port {
         reason = "what takes its place is unsafe, for types whose descriptor may change under it; an OwnedFd's does not"
     )]
     fn new(fd: OwnedFd, way: Way, interest: Interest) -> io::Result<Self> {
+        if way == Way::Plain {
+            return Ok(Self::Plain(fd));
+        }
         match AsyncFd::try_with_interest(fd, interest) {
             Ok(watched) => Ok(Self::Watched(watched, way)),
             Err(error) => {

@@ -226,10 +226,11 @@ fn a_death_is_answered_and_its_code_passed_on() {
         let words: &'static [&'static str] = words;
         let mut host = Player::new(Kind::Sockets, words);
         host.initialize();
-        let (first, second) = (
-            host.call("go", json!({})),
-            host.ask("prompts/list", json!({})),
-        );
+        // In one write: the second must be there before the first ends it.
+        let go = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"go"}}"#;
+        let list = r#"{"jsonrpc":"2.0","id":9,"method":"prompts/list"}"#;
+        host.write(format!("{go}\n{list}\n").as_bytes());
+        let (first, second) = (8, 9);
         let (number, message) = host.error(first);
         assert_eq!(number, answer::SERVER_ENDED, "{mode}");
         assert_eq!(
@@ -378,6 +379,25 @@ fn files_are_read_and_written_as_they_are() {
     answers.rewind().unwrap();
     answers.read_to_string(&mut text).unwrap();
     assert_eq!(text.lines().count(), 100);
+}
+
+#[test]
+fn a_named_pipe_whose_writer_is_gone_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fifo");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let end = |flags| nix::fcntl::open(&path, flags, nix::sys::stat::Mode::empty()).unwrap();
+    let stdin = end(OFlag::O_RDONLY | OFlag::O_NONBLOCK);
+    let mut to = std::fs::File::from(end(OFlag::O_WRONLY));
+    to.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+        .unwrap();
+    drop(to);
+    let file = || tempfile::tempfile().unwrap().into();
+    let outcome = relay_over(Host::new(stdin, file(), file()), &["echo"]);
+    assert_eq!(
+        (outcome.exit, outcome.counters.from_host),
+        (Exit::Code(0), 1)
+    );
 }
 
 #[test]
