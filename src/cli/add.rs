@@ -122,8 +122,9 @@ fn show(
     }
     if let Some(error) = candidate.not_started() {
         let why = crate::text::printable(&error.to_string());
+        let said = render::paragraph("not asked about:", &why);
         return Ok(render::human(&format!(
-            "not asked about: {why}; when it is there: {later}\n"
+            "{said}when that is mended: {later}\n"
         )));
     }
     if !prompt::is_at_terminal() {

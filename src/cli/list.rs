@@ -13,7 +13,7 @@ use crate::approval::question::{self, shown_path};
 use crate::declaration::entry::EntryError;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration};
-use crate::error::Error;
+use crate::error::{Error, REFUSED};
 use crate::plan::{Person, facts};
 use crate::text;
 
@@ -33,11 +33,11 @@ pub(super) fn run(args: &ListArgs) -> ExitCode {
         .and_then(|person| listed(&person, args.json));
     match listed {
         Ok(code) => code,
-        Err(error) => {
-            // Not all well is what a script asks `list` for; the file is named on stderr.
-            render::error_as(&error, args.json);
-            ExitCode::from(NOT_ALL_WELL)
-        }
+        // A file that cannot be trusted is what a script asks `list` about.
+        Err(error) => match error.exit_code() {
+            REFUSED => render::error_with(&error, args.json, NOT_ALL_WELL),
+            exit => render::error_with(&error, args.json, exit),
+        },
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn definition() -> clap::Command {
 #[derive(Debug, Parser)]
 #[command(
     name = "supervisor",
+    bin_name = "supervisor",
     version,
     max_term_width = 80,
     after_help = "\

@@ -52,20 +52,16 @@ fn escaped(json: &str) -> String {
 
 /// Says on standard error why a command did not do what it was asked; its exit code.
 pub(crate) fn error(error: &Error) -> ExitCode {
-    let mut page = paragraph(
-        "supervisor:",
-        &format!("{} ({})", error.message(), error.code()),
-    );
-    if let Some(hint) = error.hint() {
-        // A command to copy is not broken.
-        page.push_str(&format!("hint: {}\n", text::printable(&hint)));
-    }
-    to_stderr(&page);
-    ExitCode::from(error.exit_code())
+    error_as(error, false)
 }
 
 /// The same, with `json` as an object on standard output.
 pub(crate) fn error_as(error: &Error, json: bool) -> ExitCode {
+    error_with(error, json, error.exit_code())
+}
+
+/// The same, with an exit code of the command's own.
+pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
     #[derive(Serialize)]
     struct Failed<'a> {
         code: &'a str,
@@ -75,22 +71,27 @@ pub(crate) fn error_as(error: &Error, json: bool) -> ExitCode {
         hint: Option<String>,
         exit: u8,
     }
-    if !json {
-        return self::error(error);
+    let (code, message, hint) = (error.code(), error.message(), error.hint());
+    if json {
+        let failed = Failed {
+            code,
+            message,
+            place: None,
+            hint,
+            exit,
+        };
+        return match self::json("error", &serde_json::json!({ "error": failed })) {
+            written if written == ExitCode::SUCCESS => ExitCode::from(exit),
+            failed => failed,
+        };
     }
-    let (code, exit) = (error.code(), error.exit_code());
-    let failed = Failed {
-        code,
-        message: error.message(),
-        place: None,
-        hint: error.hint(),
-        exit,
-    };
-    let object = serde_json::json!({ "error": failed });
-    match self::json("error", &object) {
-        written if written == ExitCode::SUCCESS => ExitCode::from(exit),
-        failed => failed,
+    let mut page = paragraph("supervisor:", &format!("{message} ({code})"));
+    if let Some(hint) = hint {
+        // A command to copy is not broken.
+        page.push_str(&format!("hint: {}\n", text::printable(&hint)));
     }
+    to_stderr(&page);
+    ExitCode::from(exit)
 }
 
 /// Says on standard error that the supervisor itself failed: 125.
