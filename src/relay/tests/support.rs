@@ -71,6 +71,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// The server of the fixtures, which `cargo test` builds as an example.
+#[expect(clippy::disallowed_methods, reason = "to say what is missing")]
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test
