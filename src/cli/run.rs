@@ -1,15 +1,17 @@
 //! `supervisor run ALIAS`: what a host starts in place of the server.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use super::RunArgs;
 use crate::cli::render;
 use crate::confine::linux::apply;
 use crate::declaration::{Alias, EnvName};
-use crate::error::{Error, FAILED};
+use crate::error::Error;
+use crate::exit_codes;
 use crate::launch::{self, Explanation, Prepared, descendants};
 use crate::plan::{RunRequest, Source, facts};
-use crate::relay::{self, Exit, Host, Outcome, Refusal, RelayError, Settings};
+use crate::relay::{self, Host, MAX_MESSAGE_BYTES, Refusal, Settings};
 
 /// Runs the command. Prints nothing on stdout that is not the protocol.
 pub(super) fn run(args: &RunArgs) -> ExitCode {
@@ -74,43 +76,36 @@ fn say_what_differs(explanation: &Explanation) {
 }
 
 async fn relay_messages(alias: &Alias, running: launch::Running) -> ExitCode {
-    let settings = Settings::new(alias.clone());
+    let settings = Settings { alias: alias.to_string(), max_message_bytes: MAX_MESSAGE_BYTES };
     let host = match Host::open() {
         Ok(host) => host,
-        Err(error) => return render::failure("cannot read from the host", &error),
+        Err(error) => return render::failure("cannot use the host's pipes", &error),
     };
-    match relay::relay(host, running.server, &settings).await {
-        Ok(Outcome { exit, .. }) => exit_code(exit),
-        Err(error) => relay_failed(&error),
+    let launch::Running { server, home, .. } = running;
+    let relayed = relay::relay(host, server, &settings).await;
+    // Held to here: another start may empty the temporary directory now.
+    drop(home);
+    match relayed {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(error) => render::failure("the relay failed", &error),
     }
 }
 
-/// The server's own code; 128 and the number for a signal.
-fn exit_code(exit: Exit) -> ExitCode {
-    let number = match exit {
-        Exit::Code(code) => code,
-        Exit::Signal(signal) => signal.saturating_add(128),
-    };
-    ExitCode::from(u8::try_from(number & 0xff).unwrap_or(FAILED))
-}
-
-fn relay_failed(error: &RelayError) -> ExitCode {
-    render::failure("the relay failed", error)
-}
-
-/// Says why nothing starts: to the host as the answer to its first requests, and on stderr.
+/// Says why nothing starts: on stderr, and to a host as the answer to its first requests.
 async fn refuse(error: &Error) -> ExitCode {
     let code = render::error(error);
-    let refusal = Refusal {
-        number: crate::exit_codes::rpc_number(error.code()),
-        message: error.message(),
-        code: error.code().to_owned(),
-        hint: error.hint(),
-        exit: error.exit_code(),
-    };
-    match Host::open() {
-        Ok(host) if !host.is_terminal() => relay::refuse(host, &refusal).await,
-        _ => {}
+    if !std::io::stdin().is_terminal() {
+        let refusal = Refusal {
+            number: exit_codes::rpc_number(error.code()),
+            message: error.message(),
+            code: error.code().to_owned(),
+            hint: error.hint(),
+            exit: error.exit_code(),
+        };
+        // A host without pipes hears it on stderr alone.
+        if let Ok(host) = Host::open() {
+            relay::refuse(host, &refusal).await;
+        }
     }
     code
 }

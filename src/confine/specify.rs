@@ -144,7 +144,7 @@ fn judge(
         Promise::R5 => (false, &[M::Rlimits], Some("bounded: memory of each process, open files, file size, core dumps; the number of processes is not, until the user namespace is built")),
         Promise::N1 if plan.network == Network::None => (true, &[M::SeccompNoNetwork, M::LandlockNetwork], Some("there is no loopback inside until the network namespace is built")),
         Promise::N1 => (true, &[M::Check], Some("not asked for: this server has the network, this machine's own ports and a cloud's metadata address included")),
-        Promise::N2 if no_unix => (true, &[M::SeccompNoUnix, M::LandlockScopes], Some("its own Unix sockets are closed too: Chromium, playwright and .NET servers will not work until the mount namespace is built, or on Linux 7.1 and later")),
+        Promise::N2 if no_unix => (true, &[M::SeccompNoUnix, M::LandlockScopes], Some("its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket, until the mount namespace is built, or on Linux 7.1 and later")),
         Promise::N2 => (true, &[M::LandlockSockets, M::LandlockScopes], None),
         Promise::N3 => (true, &[M::Seccomp, M::Capabilities], None),
         Promise::N4 => (true, &[M::Check], Some("not asked for: lists cannot be declared yet")),

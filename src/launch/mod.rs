@@ -17,11 +17,11 @@ use serde::Serialize;
 
 pub use error::LaunchError;
 
-use crate::approval::Approval;
-use crate::approval::record::Approvals;
+use crate::approval::candidate::search_path;
+use crate::approval::{Approval, Approvals, Record};
 use crate::confine::linux::{self, Linux};
 use crate::confine::specify::specify;
-use crate::confine::{ConfineError, Confinement};
+use crate::confine::Confinement;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration, Digest, LaunchDigest, Server, Stdio, digest};
 use crate::error::Error;
@@ -90,6 +90,9 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
 }
 
 /// [`prepare`], from a declaration and approvals that are at hand.
+///
+/// # Errors
+/// As [`prepare`].
 pub fn explain(
     person: &Person,
     alias: Alias,
@@ -103,16 +106,13 @@ pub fn explain(
     let digest = digest::digest(declaration);
     let launch_digest = digest::launch(&declaration.server);
     let record = approvals.record(&digest);
-    let search_path = match record {
-        Some(record) => record.search_path(),
-        None => facts::search_path(),
-    };
+    let search_path = search_path(&declared, record.and_then(Record::search_path));
     let facts = facts::gather(&declared, &search_path, person)?;
-    let approval = approvals.check(&alias, &digest, &facts.program);
+    let approval = approvals.check(&alias, declaration, Some(&facts.program));
     let plan = resolve::resolve(&declared, &launch_digest, &facts)?;
     let verdict = policy::evaluate(policy::load::load()?, &plan);
     let confinement = specify(&plan, &declared, &facts.kernel)?;
-    let lowered = linux::lower(&plan, &confinement, &facts.kernel).map_err(ConfineError::from)?;
+    let lowered = linux::lower(&plan, &confinement, &facts.kernel)?;
     let upgraded = record.and_then(|record| record.upgraded(&facts.program));
     Ok(Explanation {
         alias,

@@ -14,11 +14,12 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::attempt::{Attempt, CANARY, VARIABLE};
-use crate::approval::record::Approvals;
+use crate::approval::Approvals;
+use crate::approval::candidate::Candidate;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration, Network, Server, Stdio};
 use crate::error::Error;
-use crate::plan::{Person, facts, program};
+use crate::plan::Person;
 
 /// The alias of the bundled server, in a state directory of its own.
 const ALIAS: &str = "try";
@@ -76,10 +77,9 @@ impl Planted {
         };
         let declaration = Declaration { server: Server::Stdio(stdio), enabled: true };
         let state = State::open(&person)?;
-        let path = facts::search_path();
-        let found = program::find(&program, &path)?;
-        Approvals::approve(&state, &alias, &declaration, &path, &found, now())?;
-        state.declare(&alias, declaration)?;
+        Approvals::declare(&state, &alias, &declaration)?;
+        let approvals = Approvals::read(&state)?;
+        Candidate::look(alias, declaration, &approvals, true).must_start()?.approve(&state, now())?;
         Ok(())
     }
 

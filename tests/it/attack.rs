@@ -19,13 +19,14 @@ pub struct Attack<'a> {
     words: Vec<String>,
     flags: Vec<&'a str>,
     variables: Vec<(&'a str, &'a str)>,
+    shell: Option<&'a str>,
 }
 
 impl<'a> Attack<'a> {
     /// The words of the probe.
     pub fn new(context: &'a TestContext, words: &[&str]) -> Self {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Self { context, words, flags: Vec::new(), variables: Vec::new() }
+        Self { context, words, flags: Vec::new(), variables: Vec::new(), shell: None }
     }
 
     /// Declared with these flags.
@@ -37,6 +38,12 @@ impl<'a> Attack<'a> {
     /// With this variable in the caller's environment.
     pub fn variable(mut self, name: &'a str, value: &'a str) -> Self {
         self.variables.push((name, value));
+        self
+    }
+
+    /// Started by a shell that did this before.
+    pub fn after(mut self, shell: &'a str) -> Self {
+        self.shell = Some(shell);
         self
     }
 
@@ -61,7 +68,11 @@ impl<'a> Attack<'a> {
         self.context.approved("probe", &self.flags, &argv);
     }
 
-    fn judge(&self, mut command: Command) -> Verdict {
+    fn judge(&self, command: Command) -> Verdict {
+        let mut command = match self.shell {
+            Some(shell) => self.through(shell, &command),
+            None => command,
+        };
         command.envs(self.variables.iter().copied());
         let mut host = Host::start(command);
         let verdict = host.message();
@@ -72,6 +83,13 @@ impl<'a> Attack<'a> {
         };
         host.end();
         verdict
+    }
+
+    fn through(&self, shell: &str, command: &Command) -> Command {
+        let mut through = self.context.command("/bin/sh");
+        through.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\""));
+        through.arg(command.get_program()).args(command.get_args());
+        through
     }
 
     /// It works alone and is stopped confined.

@@ -50,9 +50,9 @@ fn e2_inherits_no_descriptor() {
 fn e3_starts_clean() {
     for who in everybody() {
         let context = TestContext::new(who);
-        for key in ["SigBlk", "SigIgn"] {
-            Attack::new(&context, &["status", key]).is_stopped();
-        }
+        Attack::new(&context, &["status", "SigBlk"]).is_stopped();
+        Attack::new(&context, &["ignores", "10"]).after("trap '' USR1").is_held();
+        Attack::new(&context, &["ignores", "1"]).after("trap '' HUP").is_held();
         Attack::new(&context, &["session-is-foreign"]).is_held();
         Attack::new(&context, &["umask-is-open"]).is_held();
         Attack::new(&context, &["terminal"]).is_stopped();
@@ -125,5 +125,5 @@ fn s1_nothing_unapproved_starts() {
     let file = context.path("home/.supervisor/mcp.json");
     let text = fs::read_to_string(&file).unwrap().replace("\"echo\"", "\"flood\"");
     fs::write(&file, text).unwrap();
-    refused("not-approved");
+    refused("changed");
 }
