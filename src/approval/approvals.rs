@@ -186,7 +186,13 @@ impl Approvals {
         now: Timestamp,
     ) -> Result<Record, ApprovalError> {
         let record = Record::of(declaration, path, program, now)?;
-        state.update(|_, locked| Self::write(locked, alias, &record))?;
+        let digest = record.declaration().digest();
+        state.update(|declarations, locked| {
+            Self::forget(locked, alias, Some(&digest), |digest| {
+                sharing(declarations, digest)
+            })?;
+            Self::write(locked, alias, &record)
+        })?;
         Ok(record)
     }
 
@@ -232,29 +238,22 @@ impl Approvals {
         })
     }
 
-    /// Writes a record and its line.
-    pub(crate) fn write(
-        locked: &Locked<'_>,
-        alias: &Alias,
-        record: &Record,
-    ) -> Result<(), ApprovalError> {
-        let digest = record.declaration().digest();
-        locked.write_in(RECORDS, &file_name(&digest), &record.to_text()?)?;
+    /// Writes a record, then its line.
+    fn write(locked: &Locked<'_>, alias: &Alias, record: &Record) -> Result<(), ApprovalError> {
         let mut approvals = Self::read_in(locked.folder())?;
         let before = approvals.clone();
-        approvals
-            .lines
-            .retain(|line| line.alias() != alias || *line.digest() == digest);
-        approvals
-            .lines
-            .retain(|line| *line != Line::Server(digest.clone(), alias.clone()));
-        approvals.lines.push(Line::Server(digest, alias.clone()));
+        let digest = record.declaration().digest();
+        locked.write_in(RECORDS, &file_name(&digest), &record.to_text()?)?;
+        let line = Line::Server(digest, alias.clone());
+        if !approvals.lines.contains(&line) {
+            approvals.lines.push(line);
+        }
         approvals.save(&before, locked)
     }
 
     /// Drops an alias's approvals but the one of `keep`. One that `other` names another alias
     /// for goes on under that alias.
-    pub(crate) fn forget(
+    fn forget(
         locked: &Locked<'_>,
         alias: &Alias,
         keep: Option<&Digest>,
@@ -554,6 +553,13 @@ mod tests {
         assert_eq!(fs::read_dir(case.file("approvals")).unwrap().count(), 0);
         case.declare("b", one());
         assert_eq!(case.check("b", &first), Approval::Missing);
+        // One alias is approved anew with something else: the other keeps what they shared.
+        let first = case.declare("a", one());
+        case.approve("a", &first);
+        case.approve("a", &entry::parse(two()).unwrap());
+        assert_eq!(case.check("b", &first), Approval::Given);
+        assert_eq!(case.lines().len(), 2);
+        Approvals::remove(&case.state, "a").unwrap();
         case.approve("b", &first);
         Approvals::remove(&case.state, "b").unwrap();
         assert_eq!(
@@ -561,7 +567,7 @@ mod tests {
                 case.lines().len(),
                 case.state.read().unwrap().iter().count()
             ),
-            (0, 1)
+            (0, 0)
         );
         assert_eq!(
             Approvals::remove(&case.state, "b").unwrap_err().code(),

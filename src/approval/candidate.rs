@@ -3,16 +3,18 @@
 //!
 //! Place on the path: declaration + approvals + this machine → **candidate** → question.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 
 use super::question::Shown;
 use super::{Approval, ApprovalError, Approvals, Word};
 use crate::declaration::digest::canonical;
 use crate::declaration::store::State;
-use crate::declaration::{Alias, Declaration, Digest, EnvName, Server, Stdio};
+use crate::declaration::{AbsolutePath, Alias, Declaration, Digest, EnvName, Server, Stdio};
 use crate::plan::program::{self, Program};
 use crate::plan::runner::{self, Runner};
-use crate::plan::{PlanError, SearchPath, facts};
+use crate::plan::{Person, PlanError, SearchPath, facts, git, record};
 
 /// A declaration, looked at.
 #[derive(Debug)]
@@ -33,6 +35,16 @@ pub struct Candidate {
     pub runner: Option<Runner>,
     ours: Vec<EnvName>,
     path: SearchPath,
+    marks: Marks,
+}
+
+/// What is named at the question, and refuses nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    /// Reads that hold secrets or lie among them, and which.
+    pub(crate) secrets: Vec<(AbsolutePath, String)>,
+    /// Marks of version control systems but git around `--dir`.
+    pub(crate) checkouts: Vec<PathBuf>,
 }
 
 /// Where a server's program is looked for: its own stored `PATH`; the one frozen at its
@@ -81,7 +93,25 @@ impl Candidate {
             runner,
             ours,
             path,
+            marks: Marks::default(),
         }
+    }
+
+    /// The same, with what is named at the question.
+    ///
+    /// # Errors
+    /// The program's own data does not read.
+    pub(crate) fn marked(mut self, person: &Person) -> Result<Self, PlanError> {
+        if let Server::Stdio(stdio) = &self.declaration.server {
+            for read in &stdio.reads {
+                if let Some(why) = record::secrets(read.path.as_path(), person)? {
+                    self.marks.secrets.push((read.path.clone(), why));
+                }
+            }
+            let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
+            self.marks.checkouts = dir.map(git::other_marks).unwrap_or_default();
+        }
+        Ok(self)
     }
 
     /// What a person is shown of it.
@@ -101,7 +131,8 @@ impl Candidate {
             whole_digest,
             program,
             runner: self.runner.as_ref(),
-            ours: self.ours.clone(),
+            ours: &self.ours,
+            marks: &self.marks,
             changed,
         }
     }

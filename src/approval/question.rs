@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::Word;
+use super::candidate::Marks;
 use crate::declaration::{
     Declaration, Digest, EnvName, Http, Limits, Network, ReadReason, Server, Stdio, loader,
 };
@@ -48,7 +49,9 @@ pub(crate) struct Shown<'a> {
     /// The runner that fetches it.
     pub(crate) runner: Option<&'a Runner>,
     /// Variables the runner gets from the supervisor.
-    pub(crate) ours: Vec<EnvName>,
+    pub(crate) ours: &'a [EnvName],
+    /// What is named and refuses nothing.
+    pub(crate) marks: &'a Marks,
     /// What differs from an earlier approval.
     pub(crate) changed: &'a [Word],
 }
@@ -169,6 +172,19 @@ impl Shown<'_> {
     }
 
     fn warnings(&self, stdio: &Stdio, rows: &mut Vec<Row>) {
+        for (path, why) in &self.marks.secrets {
+            let mut row = Row(vec![text::path(path.as_path())]);
+            row.0
+                .extend(Row::text(&format!("holds or lies among secrets: {why}")).0);
+            rows.push(row);
+        }
+        if !self.marks.checkouts.is_empty() {
+            let marks = self.marks.checkouts.iter().map(|mark| text::path(mark));
+            rows.push(Row::named(
+                "may write in a checkout, whose tools obey what lies there:",
+                marks,
+            ));
+        }
         for name in stdio.variables() {
             if let Some(why) = loader::loader(&name).or_else(|| loader::interpreter(&name)) {
                 rows.push(Row::text(&format!("{name} acts on programs: {why}")));

@@ -73,7 +73,8 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     Approvals::declare(&state, alias, &declaration)?;
     let approvals = Approvals::read(&state)?;
     let given = before.approval == Approval::Given;
-    let candidate = Candidate::look(alias.clone(), declaration, &approvals, !given);
+    let candidate =
+        Candidate::look(alias.clone(), declaration, &approvals, !given).marked(&person)?;
     if line.json {
         let file = state.file().display().to_string();
         return Ok(render::json(

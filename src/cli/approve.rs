@@ -38,7 +38,8 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
             "{alias} is approved as it stands, since {since}\n"
         )));
     }
-    let candidate = Candidate::look(alias.clone(), declaration, &approvals, true);
+    let candidate =
+        Candidate::look(alias.clone(), declaration, &approvals, true).marked(&person)?;
     if !prompt::is_at_terminal() {
         return Err(ApprovalError::NoTerminal { alias }.into());
     }

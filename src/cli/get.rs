@@ -96,12 +96,8 @@ fn got(args: &GetArgs) -> Result<Candidate, Error> {
     let state = State::open(&person)?;
     let declaration = state.read()?.get(&args.alias)?.clone();
     let approvals = Approvals::read(&state)?;
-    Ok(Candidate::look(
-        args.alias.clone(),
-        declaration,
-        &approvals,
-        false,
-    ))
+    let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, false);
+    Ok(candidate.marked(&person)?)
 }
 
 fn show(candidate: &Candidate, json: bool) -> ExitCode {

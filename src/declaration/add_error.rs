@@ -128,10 +128,7 @@ pub enum AddLineError {
     },
     /// No program.
     #[error("no program stands after `--`")]
-    NoProgram {
-        /// For the hint.
-        alias: String,
-    },
+    NoProgram,
     /// No bare `--`.
     #[error("the program and its arguments stand after a bare `--`")]
     NoDashes {
@@ -183,7 +180,7 @@ impl AddLineError {
             Self::NoUrl => "url-missing",
             Self::Stray { .. } => "stray-word",
             Self::NotUtf8 { .. } => "word-not-utf8",
-            Self::NoProgram { .. } => "program-missing",
+            Self::NoProgram => "program-missing",
             Self::NoDashes { .. } => "dashes-missing",
             Self::Engine { .. } => "container-engine",
         }
@@ -199,7 +196,7 @@ impl AddLineError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoAlias | Self::Alias { .. } => {
+            Self::NoAlias | Self::Alias { .. } | Self::NoProgram => {
                 "supervisor add ALIAS -- PROGRAM ARGUMENT…".to_owned()
             }
             Self::EnvWord { dashes: false, .. } => {
@@ -216,7 +213,6 @@ impl AddLineError {
                 format!("supervisor add ALIAS --allow loader-env -e {name}=… -- PROGRAM ARGUMENT…")
             }
             Self::NoDashes { corrected } => corrected.clone(),
-            Self::NoProgram { alias } => format!("supervisor add {alias} -- PROGRAM ARGUMENT…"),
             Self::NoUrl | Self::Url { .. } | Self::UrlAndProgram | Self::OnlyForHttp { .. } => {
                 "supervisor add ALIAS --http URL --header NAME=… --bearer-env NAME".to_owned()
             }

@@ -164,11 +164,9 @@ impl Draft {
             (None, _) if self.http == Some(true) => return Err(AddLineError::NoUrl),
             (Some(url), None) => Target::Http(self.http_line(url)?),
             (None, None) => {
-                return Err(AddLineError::NoProgram {
-                    alias: alias.as_str().to_owned(),
-                });
+                return Err(AddLineError::NoProgram);
             }
-            (None, Some(argv)) => Target::Stdio(self.stdio_line(&alias, argv, before)?),
+            (None, Some(argv)) => Target::Stdio(self.stdio_line(argv, before)?),
         };
         Ok(AddLine {
             alias,
@@ -195,12 +193,7 @@ impl Draft {
         }
     }
 
-    fn stdio_line(
-        self,
-        alias: &Alias,
-        argv: &[OsString],
-        before: usize,
-    ) -> Result<StdioLine, AddLineError> {
+    fn stdio_line(self, argv: &[OsString], before: usize) -> Result<StdioLine, AddLineError> {
         if let Some(flag) = self.for_http {
             return Err(AddLineError::OnlyForHttp { flag });
         }
@@ -219,13 +212,10 @@ impl Draft {
                 .map(str::to_owned)
                 .ok_or(AddLineError::NotUtf8 { place })
         });
-        let no_program = || AddLineError::NoProgram {
-            alias: alias.as_str().to_owned(),
-        };
-        let command = words.next().ok_or_else(no_program)??;
+        let command = words.next().ok_or(AddLineError::NoProgram)??;
         let args = words.collect::<Result<Vec<_>, _>>()?;
         if command.is_empty() {
-            return Err(no_program());
+            return Err(AddLineError::NoProgram);
         }
         if let Some(engine) = engine(&command, &args) {
             return Err(AddLineError::Engine { engine });
