@@ -54,7 +54,9 @@ fn programs() -> &'static Path {
 }
 
 fn install(from: &Path, to: &Path) {
-    fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    fs::copy(from, to).unwrap_or_else(|error| {
+        panic!("{}: {error} (cargo build --examples builds the fixtures)", from.display())
+    });
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
