@@ -7,7 +7,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
@@ -19,6 +19,7 @@ use super::places::Places;
 use super::{Grant, HostFacts, Person, PlanError, SearchPath, git, grants, program, record};
 use crate::confine::linux::apply;
 use crate::declaration::{AbsolutePath, EnvName, Stdio};
+use crate::text;
 
 /// The search path where `PATH` is unset, or names no absolute directory.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -121,7 +122,10 @@ impl SearchPath {
 /// [`PlanError::Data`].
 pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     let state = [person.state.clone(), settle(&person.state)];
-    Places::new(&person.home, &state, |path| follow(path).ok().map(|followed| followed.resolved))
+    // Most are not there: one question tells, where `follow` asks for every part.
+    Places::new(&person.home, &state, |path| {
+        fs::symlink_metadata(path).ok().and_then(|_| follow(path).ok()).map(|followed| followed.resolved)
+    })
 }
 
 /// Everything a plan is made of.
@@ -162,6 +166,33 @@ pub(crate) fn search_path_grants(path: &SearchPath, person: &Person) -> Result<V
     let (places, system) = (places(person)?, system(person)?);
     let ground = Ground { places: &places, system: &system, home: &person.home };
     Ok(installation::around_path(path, ground).own)
+}
+
+/// Where other users choose what runs, each in one line to be shown at the question: a directory of
+/// the search path, or the program or its directory, that they may write or that is theirs.
+#[must_use]
+pub(crate) fn doubts(facts: &HostFacts) -> Vec<String> {
+    let program = &facts.program.resolved;
+    let looked_at: BTreeSet<&Path> = facts
+        .search_path
+        .0
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(program.parent())
+        .chain([program.as_path()])
+        .collect();
+    let doubt = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        // In a directory with the sticky bit nobody replaces what is another's.
+        let written = found.mode() & 0o002 != 0 && !(found.is_dir() && found.mode() & 0o1000 != 0);
+        let foreign = found.uid() != 0 && found.uid() != facts.person.uid;
+        match (written, foreign) {
+            (true, _) => Some(format!("{} may be written by any user", text::path(path))),
+            (_, true) => Some(format!("{} belongs to another user", text::path(path))),
+            _ => None,
+        }
+    };
+    looked_at.into_iter().filter_map(doubt).collect()
 }
 
 /// The system's places that are here, followed. What others may not read is left out: as root
@@ -279,6 +310,23 @@ mod tests {
             assert_eq!(parsed(none), DEFAULT_PATH);
         }
         assert_eq!(SearchPath::parse(OsStr::from_bytes(b"/a:/\xff:/b")).to_env(), "/a:/b");
+    }
+
+    #[test]
+    fn where_others_choose_what_runs() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let person = Person { home: base.clone(), state: base.join(".supervisor"), uid: geteuid().as_raw() };
+        for (dir, mode) in [("own", 0o755), ("open", 0o777), ("sticky", 0o1777)] {
+            fs::create_dir(base.join(dir)).unwrap();
+            fs::set_permissions(base.join(dir), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let entries = ["own", "open", "sticky", "gone"].map(|dir| base.join(dir));
+        let path = SearchPath(entries.into_iter().chain(["/usr/bin".into()]).collect());
+        let facts = gather(&Stdio::new("env".into(), vec![]), &path, &person).unwrap();
+        assert_eq!(doubts(&facts), [format!("{} may be written by any user", base.join("open").display())]);
+        let stranger = HostFacts { person: Person { uid: 4_000_000, ..person }, ..facts };
+        assert_eq!(doubts(&stranger).len(), if geteuid().is_root() { 1 } else { 3 });
     }
 
     proptest! {

@@ -168,6 +168,17 @@ fn a_file_along_path_that_is_not_executable_is_passed_over() {
 }
 
 #[test]
+fn without_a_search_path_nothing_is_found_by_name() {
+    let tree = Tree::new();
+    let none = SearchPath::default();
+    for name in ["sh", "bin", "init", "etc"] {
+        assert!(matches!(find(name, &none), Err(PlanError::ProgramNotFound { .. })), "{name}");
+    }
+    let script = tree.file("app/cli.js", "#!/usr/bin/env no-such-interpreter\n");
+    assert_eq!(find(&text(&script), &none).unwrap().prefix[1], "no-such-interpreter");
+}
+
+#[test]
 fn commands_are_made_absolute_where_they_are_declared() {
     let tree = Tree::new();
     fs::create_dir(tree.at("app")).unwrap();
