@@ -48,7 +48,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("policy-unreadable", 70),
     ("policy-not-obeyed", 71),
     // confining and starting
-    ("unsupported-system", 80),
     ("filters-do-not-build", 81),
     ("confinement-failed", 82),
     ("confinement-unconfirmed", 83),
@@ -75,6 +74,11 @@ const NUMBERS: &[(&str, i64)] = &[
     ("program-missing", 117),
     ("dashes-missing", 118),
     ("container-engine", 119),
+    // the relay's own answers
+    ("server-ended", 120),
+    ("message-too-long", 121),
+    ("answer-unreadable", 122),
+    ("too-many-requests", 123),
     ("no-terminal", 130),
     ("answered-no", 131),
     ("terminal-failed", 132),
@@ -124,6 +128,10 @@ mod tests {
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
             &mut found,
         );
+        for (code, number) in crate::relay::answer::OWN {
+            assert_eq!(rpc_number(code), number);
+            found.insert(code.to_owned());
+        }
         assert!(found.len() > 50);
         let named: BTreeSet<String> = NUMBERS.iter().map(|(code, _)| (*code).to_owned()).collect();
         assert_eq!(found, named);

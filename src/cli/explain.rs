@@ -28,16 +28,29 @@ pub(super) fn show(alias: &Alias, json: bool) -> ExitCode {
 
 fn explained(alias: &Alias) -> Result<Explanation, Error> {
     let person = facts::person()?;
-    launch::prepare(&person, &RunRequest { alias: alias.clone() })
+    launch::prepare(
+        &person,
+        &RunRequest {
+            alias: alias.clone(),
+        },
+    )
 }
 
 /// The page for a reader: 80 columns, wrapped and never cut.
 fn page(explanation: &Explanation) -> String {
     let mut page = Page::default();
     let plan = &explanation.plan;
-    page.line(&format!("{}   digest {}   {}", explanation.alias, explanation.digest.short(), approval(&explanation.approval)));
+    page.line(&format!(
+        "{}   digest {}   {}",
+        explanation.alias,
+        explanation.digest.short(),
+        approval(&explanation.approval)
+    ));
     page.heading("runs");
-    page.item(&text::path(&plan.exec), &text::words(plan.argv.iter().map(String::as_str)));
+    page.item(
+        &text::path(&plan.exec),
+        &text::words(plan.argv.iter().map(String::as_str)),
+    );
     page.heading("variables");
     for variable in &plan.variables {
         page.item(variable.name.as_str(), &source(variable));
@@ -56,7 +69,14 @@ fn page(explanation: &Explanation) -> String {
     limits(&mut page, plan);
     page.heading("administrator");
     let verdict = &explanation.verdict;
-    page.item(if verdict.result == crate::policy::Decision::Allow { "allowed" } else { "denied" }, &text::printable(&verdict.reason));
+    page.item(
+        if verdict.result == crate::policy::Decision::Allow {
+            "allowed"
+        } else {
+            "denied"
+        },
+        &text::printable(&verdict.reason),
+    );
     page.heading("promises");
     for standing in &explanation.confinement.promises {
         promise(&mut page, standing);
@@ -126,7 +146,11 @@ const fn rights(rights: Rights) -> &'static str {
 }
 
 fn reached(grant: &Grant) -> String {
-    format!("{}   ({})", text::path(&grant.path), text::printable(&grant.reason))
+    format!(
+        "{}   ({})",
+        text::path(&grant.path),
+        text::printable(&grant.reason)
+    )
 }
 
 const fn network(network: Network) -> &'static str {
@@ -138,7 +162,10 @@ const fn network(network: Network) -> &'static str {
 
 fn limits(page: &mut Page, plan: &Plan) {
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-    page.item("memory", &format!("{} in each process", mib(plan.limits.memory)));
+    page.item(
+        "memory",
+        &format!("{} in each process", mib(plan.limits.memory)),
+    );
     page.item("open files", &plan.limits.files.to_string());
     page.item("file size", &mib(plan.limits.file_size));
     page.item("core dumps", "none");
@@ -150,7 +177,7 @@ fn promise(page: &mut Page, standing: &Standing) {
         State::GivenUp => "given up",
         State::Unheld => "unheld",
     };
-    let by: Vec<String> = standing.mechanisms.iter().map(|mechanism| render::name_of(mechanism)).collect();
+    let by: Vec<String> = standing.mechanisms.iter().map(render::name_of).collect();
     page.item(&format!("{} {state}", standing.id), standing.id.text());
     if !by.is_empty() {
         page.item("", &format!("by {}", by.join(", ")));

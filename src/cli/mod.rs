@@ -9,6 +9,7 @@ mod approve;
 mod explain;
 mod get;
 mod list;
+mod log;
 mod remove;
 pub(crate) mod render;
 mod row;
@@ -24,6 +25,7 @@ use crate::declaration::Alias;
 
 /// Runs a command line, the program's own name first.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
+    log::start();
     if let [_, command, rest @ ..] = words.as_slice()
         && command == "add"
     {

@@ -18,7 +18,10 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if args.dry_run {
         return super::explain::show(&args.alias, args.json);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
     };
@@ -31,10 +34,11 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
         return render::failure("cannot adopt what a server leaves", &error);
     }
     let code = runtime.block_on(start_and_relay(args));
-    if let Err(error) = descendants::sweep() {
-        return render::failure("R2", &error);
+    // Again: for an end without a server, or without its own end.
+    match descendants::sweep() {
+        Ok(()) => code,
+        Err(error) => render::failure("R2", &error),
     }
-    code
 }
 
 async fn start_and_relay(args: &RunArgs) -> ExitCode {
@@ -52,7 +56,9 @@ async fn start_and_relay(args: &RunArgs) -> ExitCode {
 
 fn permitted(args: &RunArgs) -> Result<Prepared, Error> {
     let person = facts::person()?;
-    let request = RunRequest { alias: args.alias.clone() };
+    let request = RunRequest {
+        alias: args.alias.clone(),
+    };
     launch::permit(launch::prepare(&person, &request)?)
 }
 
@@ -65,9 +71,17 @@ fn say_what_differs(explanation: &Explanation) {
         .filter(|variable| variable.source == Source::Passed)
         .map(|variable| &variable.name)
         .collect();
-    for name in explanation.declared.pass.iter().filter(|name| **name != EnvName::path()) {
+    for name in explanation
+        .declared
+        .pass
+        .iter()
+        .filter(|name| **name != EnvName::path())
+    {
         if !passed.contains(&name) {
-            render::note(&format!("{}: {name} is not set here, so the server does not get it", explanation.alias));
+            render::note(&format!(
+                "{}: {name} is not set here, so the server does not get it",
+                explanation.alias
+            ));
         }
     }
     if let Some(upgraded) = &explanation.upgraded {
@@ -76,12 +90,25 @@ fn say_what_differs(explanation: &Explanation) {
 }
 
 async fn relay_messages(alias: &Alias, running: launch::Running) -> ExitCode {
-    let settings = Settings { alias: alias.to_string(), max_message_bytes: MAX_MESSAGE_BYTES };
+    let settings = Settings {
+        alias: alias.to_string(),
+        max_message_bytes: MAX_MESSAGE_BYTES,
+        after_server: || {
+            if let Err(error) = descendants::sweep() {
+                render::note(&format!("R2: {error}"));
+            }
+        },
+    };
     let host = match Host::open() {
         Ok(host) => host,
         Err(error) => return render::failure("cannot use the host's pipes", &error),
     };
-    let launch::Running { server, home, .. } = running;
+    let launch::Running {
+        server,
+        enforced,
+        home,
+    } = running;
+    tracing::info!(%alias, ?enforced, "confined");
     let relayed = relay::relay(host, server, &settings).await;
     // Held to here: another start may empty the temporary directory now.
     drop(home);

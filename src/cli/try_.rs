@@ -9,7 +9,10 @@ use crate::trial::{self, Row, Trial};
 
 /// Runs the command: 0 only when every attack worked alone and was held confined.
 pub(super) fn run(args: &TryArgs) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
     };
@@ -17,15 +20,27 @@ pub(super) fn run(args: &TryArgs) -> ExitCode {
         Ok(trial) => trial,
         Err(error) => return render::failure("the trial did not come to its end", &error),
     };
-    let shown = if args.json { render::json("try", &trial) } else { render::human(&page(&trial)) };
-    if trial.held() { shown } else { ExitCode::FAILURE }
+    let shown = if args.json {
+        render::json("try", &trial)
+    } else {
+        render::human(&page(&trial))
+    };
+    if trial.held() {
+        shown
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn page(trial: &Trial) -> String {
-    let mut page = String::from("a bundled server, declared nowhere, was started confined and called:\n\n");
+    let mut page =
+        String::from("a bundled server, declared nowhere, was started confined and called:\n\n");
     page.push_str(&format!("  {}\n\n", text::printable(&trial.answer)));
     page.push_str("then it attacked, once alone and once confined:\n\n");
-    page.push_str(&format!("  {:<38} {:<15} {}\n", "attack", "alone", "confined"));
+    page.push_str(&format!(
+        "  {:<38} {:<15} {}\n",
+        "attack", "alone", "confined"
+    ));
     for row in &trial.rows {
         page.push_str(&line(row));
     }
@@ -45,5 +60,9 @@ fn line(row: &Row) -> String {
     let alone = text::printable(&row.alone.detail);
     let confined = text::printable(&row.confined.detail);
     let verdict = if row.held() { "held  " } else { "NOT HELD  " };
-    format!("  {:<38} {alone:<15} {} {verdict}{confined}\n", row.attempt.text(), row.promise)
+    format!(
+        "  {:<38} {alone:<15} {} {verdict}{confined}\n",
+        row.attempt.text(),
+        row.promise
+    )
 }

@@ -20,9 +20,6 @@ pub enum ConfineError {
     /// The system-call filters did not build.
     #[error("R4: the system-call filters do not build")]
     Seccomp(#[from] SeccompError),
-    /// This system has no mechanisms of ours.
-    #[error("S5: servers are confined on Linux only; this system starts none")]
-    UnsupportedSystem,
 }
 
 impl ConfineError {
@@ -32,7 +29,6 @@ impl ConfineError {
         match self {
             Self::PromiseUnheld { .. } => "promise-unheld",
             Self::Seccomp(_) => "filters-do-not-build",
-            Self::UnsupportedSystem => "unsupported-system",
         }
     }
 
@@ -47,7 +43,7 @@ impl ConfineError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::PromiseUnheld { cure, .. } => Some(cure.clone()),
-            _ => None,
+            Self::Seccomp(_) => None,
         }
     }
 }

@@ -4,7 +4,10 @@
 //! variables among them) over a pipe, so that nothing the server is given acts on it. Each step
 //! below is one function of `linux::apply`; the first that fails is reported by name over the
 //! status pipe, and the server does not start. At the exec the status pipe closes.
-#![expect(clippy::disallowed_methods, reason = "the shim opens what it is told to execute")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the shim opens what it is told to execute"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::{CString, NulError, OsStr, OsString};
@@ -20,9 +23,9 @@ use nix::unistd::{chdir, execveat};
 use serde::{Deserialize, Serialize};
 
 use super::Mechanism;
+use super::linux::Linux;
 use super::linux::apply::{self, ApplyError};
 use super::linux::seccomp::{self, SeccompError};
-use super::linux::Linux;
 use crate::error::FAILED;
 use crate::plan::program::Stat;
 
@@ -135,7 +138,10 @@ fn open_pipes(words: &[OsString]) -> Option<(File, File)> {
     let number = |word: &OsStr| word.to_str()?.parse::<u32>().ok();
     let path = |number: u32| format!("/proc/self/fd/{number}");
     let spec = File::open(path(number(spec)?)).ok()?;
-    let status = OpenOptions::new().write(true).open(path(number(status)?)).ok()?;
+    let status = OpenOptions::new()
+        .write(true)
+        .open(path(number(status)?))
+        .ok()?;
     Some((spec, status))
 }
 
@@ -173,9 +179,15 @@ fn steps(spec: File, status: &mut File) -> Result<std::convert::Infallible, Fail
     let bounding_set_empty = apply::drop_capabilities().at(Step::Capabilities)?;
     apply::enforce(ruleset).at(Step::Landlock)?;
     let argv = c_strings(spec.argv.iter().cloned()).at(Step::Exec)?;
-    let env = spec.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let env = spec
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
     let env = c_strings(env).at(Step::Exec)?;
-    let enforced = Enforced { mechanisms: in_force(&spec), bounding_set_empty };
+    let enforced = Enforced {
+        mechanisms: in_force(&spec),
+        bounding_set_empty,
+    };
     report(status, &Report::Enforced(enforced)).at(Step::Exec)?;
     seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
     execveat(&program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
@@ -198,7 +210,10 @@ fn hold_program(spec: &Spec) -> Result<File, Failed> {
             .open(path)
             .map_err(|error| failed(Step::Program, &format!("{}: {error}", path.display())))?;
         if Stat::of(&apply::stat(&file).at(Step::Program)?) != *expected {
-            let why = format!("{} changed while the server was being started", path.display());
+            let why = format!(
+                "{} changed while the server was being started",
+                path.display()
+            );
             return Err(failed(Step::Program, &why));
         }
         if *path == spec.exec {
@@ -227,19 +242,29 @@ fn in_force(spec: &Spec) -> BTreeSet<Mechanism> {
         (spec.keyring, Mechanism::Keyring),
         (landlock.scoped, Mechanism::LandlockScopes),
         (landlock.no_network, Mechanism::LandlockNetwork),
-        (landlock.handled.contains(&super::linux::landlock::Right::ResolveUnix), Mechanism::LandlockSockets),
+        (
+            landlock
+                .handled
+                .contains(&super::linux::landlock::Right::ResolveUnix),
+            Mechanism::LandlockSockets,
+        ),
     ] {
         if is {
             set.insert(mechanism);
         }
     }
-    set.extend(spec.rules.seccomp.iter().map(|program| match program.filter {
-        Filter::Allow | Filter::Deny => Mechanism::Seccomp,
-        Filter::NoUnix => Mechanism::SeccompNoUnix,
-        Filter::NoNetwork => Mechanism::SeccompNoNetwork,
-        Filter::OwnProcess => Mechanism::SeccompOwnProcess,
-        Filter::OwnIpc => Mechanism::SeccompOwnIpc,
-    }));
+    set.extend(
+        spec.rules
+            .seccomp
+            .iter()
+            .map(|program| match program.filter {
+                Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+                Filter::NoUnix => Mechanism::SeccompNoUnix,
+                Filter::NoNetwork => Mechanism::SeccompNoNetwork,
+                Filter::OwnProcess => Mechanism::SeccompOwnProcess,
+                Filter::OwnIpc => Mechanism::SeccompOwnIpc,
+            }),
+    );
     set
 }
 
@@ -248,7 +273,10 @@ fn c_strings(words: impl Iterator<Item = String>) -> Result<Vec<CString>, NulErr
 }
 
 fn failed(step: Step, why: &str) -> Failed {
-    Failed { step, why: why.to_owned() }
+    Failed {
+        step,
+        why: why.to_owned(),
+    }
 }
 
 /// Names the step an error belongs to.
@@ -266,4 +294,11 @@ macro_rules! at {
     };
 }
 
-at!(ApplyError, SeccompError, nix::Error, io::Error, serde_json::Error, NulError);
+at!(
+    ApplyError,
+    SeccompError,
+    nix::Error,
+    io::Error,
+    serde_json::Error,
+    NulError
+);

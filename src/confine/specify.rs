@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Mechanism as M;
-use super::{Confinement, ConfineError, KernelFacts, Mechanism, Promise, Standing, State};
+use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State};
 use crate::declaration::{Network, Stdio};
 use crate::plan::Plan;
 
@@ -31,7 +31,10 @@ pub fn specify(
         .iter()
         .map(|promise| standing(*promise, plan, declared, kernel, &mechanisms))
         .collect();
-    Ok(Confinement { promises, mechanisms })
+    Ok(Confinement {
+        promises,
+        mechanisms,
+    })
 }
 
 /// Everything that will be put in force.
@@ -79,7 +82,11 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
     if abi >= LANDLOCK_SCOPES {
         set.insert(M::LandlockScopes);
     }
-    set.insert(if abi >= LANDLOCK_SOCKETS { M::LandlockSockets } else { M::SeccompNoUnix });
+    set.insert(if abi >= LANDLOCK_SOCKETS {
+        M::LandlockSockets
+    } else {
+        M::SeccompNoUnix
+    });
     if plan.network == Network::None {
         set.insert(M::SeccompNoNetwork);
         if abi >= LANDLOCK_NETWORK {
@@ -97,8 +104,8 @@ fn standing(
     kernel: &KernelFacts,
     mechanisms: &BTreeSet<Mechanism>,
 ) -> Standing {
-    let (held, by, note) = judge(promise, plan, kernel, mechanisms);
-    let state = match (declared.without.contains(&promise), held) {
+    let judged = judge(promise, plan, kernel, mechanisms);
+    let state = match (declared.without.contains(&promise), judged.held) {
         (true, _) => State::GivenUp,
         (false, true) => State::Held,
         (false, false) => State::Unheld,
@@ -107,50 +114,168 @@ fn standing(
         id: promise,
         state,
         // Only what is really put in force in this run is named.
-        mechanisms: by.iter().copied().filter(|mechanism| mechanisms.contains(mechanism)).collect(),
-        note: note.map(str::to_owned),
+        mechanisms: judged
+            .by
+            .iter()
+            .copied()
+            .filter(|mechanism| mechanisms.contains(mechanism))
+            .collect(),
+        note: judged.note.map(str::to_owned),
     }
 }
 
 /// Whether a promise is held, by what, and what a reader should know.
-///
-/// `false` always goes with a note: the promise's full mechanism is the namespace layer, which
-/// this version does not have.
+struct Judgement {
+    held: bool,
+    by: &'static [Mechanism],
+    note: Option<&'static str>,
+}
+
+const fn held(by: &'static [Mechanism]) -> Judgement {
+    Judgement {
+        held: true,
+        by,
+        note: None,
+    }
+}
+
+const fn held_but(by: &'static [Mechanism], note: &'static str) -> Judgement {
+    Judgement {
+        held: true,
+        by,
+        note: Some(note),
+    }
+}
+
+/// Not in full: its whole mechanism is the namespace layer, which this version does not have.
+const fn unheld(by: &'static [Mechanism], note: &'static str) -> Judgement {
+    Judgement {
+        held: false,
+        by,
+        note: Some(note),
+    }
+}
+
 fn judge(
     promise: Promise,
     plan: &Plan,
     kernel: &KernelFacts,
-    mechanisms: &BTreeSet<Mechanism>,
-) -> (bool, &'static [Mechanism], Option<&'static str>) {
-    let no_unix = mechanisms.contains(&M::SeccompNoUnix);
+    set: &BTreeSet<Mechanism>,
+) -> Judgement {
+    use Promise as P;
     match promise {
-        Promise::P1 | Promise::P2 => (true, &[M::LandlockFiles], None),
-        Promise::P3 => (false, &[], Some("the mount namespace that holds it is not built yet: mode, owner, times and attributes of the person's own files outside can be changed")),
-        Promise::P4 => (true, &[M::LandlockFiles, M::NoNewPrivs], None),
-        Promise::P5 => (true, &[M::LandlockFiles, M::Seccomp, M::Session], None),
-        Promise::P6 => (false, &[M::Seccomp], Some("fanotify, file handles and mounts are closed; inotify on paths outside needs the mount namespace, which is not built yet")),
-        Promise::P7 => (false, &[M::LandlockFiles], Some("no FIFO outside opens; names and kinds of files outside show until the mount namespace is built")),
-        Promise::G1 => (true, &[M::Check], None),
-        Promise::G2 => (false, &[], Some("the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)")),
-        Promise::G3 => (false, &[], Some("the search at the end of a run is not built yet")),
-        Promise::E1 => (true, &[M::Environment], None),
-        Promise::E2 => (true, &[M::Descriptors], None),
-        Promise::E3 => (true, &[M::Session, M::Supervisor], None),
-        Promise::R1 => (false, &[M::LandlockFiles, M::LandlockScopes, M::Seccomp, M::SeccompOwnProcess, M::SeccompOwnIpc, M::Keyring], Some("no signal, trace or memory access reaches outside; names and command lines of other processes show in /proc until the process namespace is built")),
-        Promise::R2 => (false, &[M::ProcessGroup, M::ParentDeath], Some("ended with the supervisor: the server, its process group and what it adopted; a descendant in a session of its own outlives a SIGKILL of the supervisor until the process namespace is built")),
-        Promise::R3 if kernel.root => (true, &[M::Capabilities, M::NoNewPrivs, M::Rlimits, M::Seccomp], None),
-        Promise::R3 => (false, &[M::Capabilities, M::NoNewPrivs, M::Rlimits, M::Seccomp], Some("no capability is held or can be gained; the bounding set of an ordinary user empties only in a user namespace, which is not built yet")),
-        Promise::R4 => (true, &[M::Seccomp], None),
-        Promise::R5 => (false, &[M::Rlimits], Some("bounded: memory of each process, open files, file size, core dumps; the number of processes is not, until the user namespace is built")),
-        Promise::N1 if plan.network == Network::None => (true, &[M::SeccompNoNetwork, M::LandlockNetwork], Some("there is no loopback inside until the network namespace is built")),
-        Promise::N1 => (true, &[M::Check], Some("not asked for: this server has the network, this machine's own ports and a cloud's metadata address included")),
-        Promise::N2 if no_unix => (true, &[M::SeccompNoUnix, M::LandlockScopes], Some("its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket, until the mount namespace is built, or on Linux 7.1 and later")),
-        Promise::N2 => (true, &[M::LandlockSockets, M::LandlockScopes], None),
-        Promise::N3 => (true, &[M::Seccomp, M::Capabilities], None),
-        Promise::N4 => (true, &[M::Check], Some("not asked for: lists cannot be declared yet")),
-        Promise::S1 => (true, &[M::Approval, M::ExecByDescriptor], None),
-        Promise::S2 => (true, &[M::Supervisor, M::Environment], None),
-        Promise::S3 | Promise::S5 => (true, &[M::Check], None),
-        Promise::S4 | Promise::S6 => (true, &[M::Supervisor], None),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise),
+        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, kernel.root),
+        P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
+        _ => supervisor(promise),
+    }
+}
+
+fn files(promise: Promise) -> Judgement {
+    match promise {
+        Promise::P3 => unheld(
+            &[],
+            "the mount namespace that holds it is not built yet: mode, owner, times and attributes of the person's own files outside can be changed",
+        ),
+        Promise::P4 => held(&[M::LandlockFiles, M::NoNewPrivs]),
+        Promise::P5 => held(&[M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P6 => unheld(
+            &[M::Seccomp],
+            "fanotify, file handles and mounts are closed; inotify on paths outside needs the mount namespace, which is not built yet",
+        ),
+        Promise::P7 => unheld(
+            &[M::LandlockFiles],
+            "no FIFO outside opens; names and kinds of files outside show until the mount namespace is built",
+        ),
+        _ => held(&[M::LandlockFiles]),
+    }
+}
+
+fn processes(promise: Promise, root: bool) -> Judgement {
+    const OWN: &[Mechanism] = &[M::Capabilities, M::NoNewPrivs, M::Rlimits, M::Seccomp];
+    match promise {
+        Promise::R1 => unheld(
+            &[
+                M::LandlockFiles,
+                M::LandlockScopes,
+                M::Seccomp,
+                M::SeccompOwnProcess,
+                M::SeccompOwnIpc,
+                M::Keyring,
+            ],
+            "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; names and command lines of other processes show in /proc until the process namespace is built",
+        ),
+        Promise::R2 => unheld(
+            &[M::ProcessGroup, M::ParentDeath],
+            "ended with the supervisor: the server, its process group and what it adopted; a descendant in a session of its own outlives a SIGKILL of the supervisor until the process namespace is built",
+        ),
+        Promise::R3 if root => held(OWN),
+        Promise::R3 => unheld(
+            OWN,
+            "no capability is held or can be gained; the bounding set of an ordinary user empties only in a user namespace, which is not built yet",
+        ),
+        Promise::R5 => unheld(
+            &[M::Rlimits],
+            "bounded: memory of each process, open files, file size, core dumps; the number of processes is not, until the user namespace is built",
+        ),
+        _ => held(&[M::Seccomp]),
+    }
+}
+
+fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Judgement {
+    match promise {
+        Promise::N1 if network == Network::None => held_but(
+            &[M::SeccompNoNetwork, M::LandlockNetwork],
+            "there is no loopback inside until the network namespace is built",
+        ),
+        Promise::N1 => held_but(
+            &[M::Check],
+            "not asked for: this server has the network, this machine's own ports and a cloud's metadata address included",
+        ),
+        Promise::N2 if set.contains(&M::SeccompNoUnix) => held_but(
+            &[M::SeccompNoUnix, M::LandlockScopes],
+            "its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket, until the mount namespace is built, or on Linux 7.1 and later",
+        ),
+        Promise::N2 => held(&[M::LandlockSockets, M::LandlockScopes]),
+        Promise::N3 => held(&[M::Seccomp, M::Capabilities]),
+        _ => held_but(&[M::Check], "not asked for: lists cannot be declared yet"),
+    }
+}
+
+fn supervisor(promise: Promise) -> Judgement {
+    match promise {
+        Promise::G2 => unheld(
+            &[],
+            "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
+        ),
+        Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
+        Promise::E1 => held(&[M::Environment]),
+        Promise::E2 => held(&[M::Descriptors]),
+        Promise::E3 => held(&[M::Session, M::Supervisor]),
+        Promise::S1 => held(&[M::Approval, M::ExecByDescriptor]),
+        Promise::S2 => held(&[M::Supervisor, M::Environment]),
+        Promise::S4 | Promise::S6 => held(&[M::Supervisor]),
+        _ => held(&[M::Check]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_held_says_why() {
+        for promise in Promise::ALL {
+            for root in [false, true] {
+                let judged = match promise.id().split_at(1).0 {
+                    "P" => files(*promise),
+                    "R" => processes(*promise, root),
+                    "N" => network(*promise, Network::None, &BTreeSet::new()),
+                    _ => supervisor(*promise),
+                };
+                assert!(judged.held || judged.note.is_some(), "{promise}");
+                assert!(!judged.held || !judged.by.is_empty(), "{promise}");
+            }
+        }
     }
 }

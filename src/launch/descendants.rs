@@ -4,7 +4,10 @@
 //! descendant of the server whose own parent ended, sessions of their own included
 //! (`PR_SET_CHILD_SUBREAPER`, `prctl(2)`), so that at the end every child it has is the
 //! server's. An embedding host has children of its own and must not call this.
-#![expect(clippy::disallowed_methods, reason = "reads /proc for the children of this process")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads /proc for the children of this process"
+)]
 
 use std::fs;
 use std::io;
@@ -67,9 +70,13 @@ fn children() -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
         // A process that ended meanwhile has no file.
-        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+            continue;
+        };
         if parent(&stat) == Some(me) {
             found.push(Pid::from_raw(pid));
         }
@@ -81,7 +88,11 @@ fn children() -> io::Result<Vec<Pid>> {
 /// hold spaces and brackets.
 fn parent(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok().map(Pid::from_raw)
+    rest.split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+        .map(Pid::from_raw)
 }
 
 #[cfg(test)]

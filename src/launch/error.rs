@@ -80,7 +80,11 @@ pub enum LaunchError {
 }
 
 fn list(words: &[Word]) -> String {
-    words.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    words
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The promise that a step serves: what a refusal names.

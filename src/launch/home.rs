@@ -1,5 +1,8 @@
 //! The private home of a declaration and its temporary directory.
-#![expect(clippy::disallowed_methods, reason = "the room `launch` makes the private home")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the room `launch` makes the private home"
+)]
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -29,7 +32,10 @@ impl Home {
     /// the digest of another declaration; [`LaunchError::Home`] where the system refuses.
     pub fn open(plan: &Plan, digest: &LaunchDigest) -> Result<Self, LaunchError> {
         let home = &plan.home;
-        let at = |source| LaunchError::Home { path: home.clone(), source };
+        let at = |source| LaunchError::Home {
+            path: home.clone(),
+            source,
+        };
         if let Some(homes) = home.parent() {
             private_directory(homes)?;
         }
@@ -38,7 +44,9 @@ impl Home {
         let lock = match Flock::lock(mark, FlockArg::LockExclusiveNonblock) {
             Ok(alone) => {
                 empty(&plan.tmp).map_err(at)?;
-                alone.relock(FlockArg::LockShared).map_err(|errno| at(errno.into()))?;
+                alone
+                    .relock(FlockArg::LockShared)
+                    .map_err(|errno| at(errno.into()))?;
                 alone
             }
             // Another run uses it, or empties it this moment: then this waits until it is done.
@@ -55,8 +63,14 @@ impl Home {
 /// The directory, made if need be, the person's own, no link, mode 0700 (a server may have
 /// changed the mode of its home).
 fn private_directory(path: &Path) -> Result<(), LaunchError> {
-    let at = |source| LaunchError::Home { path: path.to_owned(), source };
-    let foreign = |why| LaunchError::ForeignHome { path: path.to_owned(), why };
+    let at = |source| LaunchError::Home {
+        path: path.to_owned(),
+        source,
+    };
+    let foreign = |why| LaunchError::ForeignHome {
+        path: path.to_owned(),
+        why,
+    };
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -83,7 +97,10 @@ fn private_directory(path: &Path) -> Result<(), LaunchError> {
 /// The file beside the home that holds the whole digest; the home's name holds its beginning.
 fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
     let path = home.with_extension("digest");
-    let at = |source| LaunchError::Home { path: path.clone(), source };
+    let at = |source| LaunchError::Home {
+        path: path.clone(),
+        source,
+    };
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -94,7 +111,10 @@ fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
         .open(&path)
         .map_err(at)?;
     let mut text = String::new();
-    (&mut file).take(128).read_to_string(&mut text).map_err(at)?;
+    (&mut file)
+        .take(128)
+        .read_to_string(&mut text)
+        .map_err(at)?;
     match text.trim_end() {
         // New, or cut short by a crash before a first start.
         "" => {
@@ -103,7 +123,10 @@ fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
             Ok(file)
         }
         same if same == digest.as_str() => Ok(file),
-        _ => Err(LaunchError::ForeignHome { path: home.to_owned(), why: "another declaration's digest stands beside it" }),
+        _ => Err(LaunchError::ForeignHome {
+            path: home.to_owned(),
+            why: "another declaration's digest stands beside it",
+        }),
     }
 }
 
@@ -171,7 +194,7 @@ mod tests {
         let tmp = base.path().join("tmp");
         fs::create_dir_all(tmp.join("a/b")).unwrap();
         fs::write(tmp.join("a/b/file"), "x").unwrap();
-        fs::set_permissions(tmp.join("a/b"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tmp.join("a/b"), Permissions::from_mode(0o000)).unwrap();
         fs::set_permissions(tmp.join("a"), Permissions::from_mode(0o500)).unwrap();
         empty(&tmp).unwrap();
         assert!(!tmp.exists());

@@ -19,9 +19,9 @@ pub use error::LaunchError;
 
 use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
+use crate::confine::Confinement;
 use crate::confine::linux::{self, Linux};
 use crate::confine::specify::specify;
-use crate::confine::Confinement;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration, Digest, LaunchDigest, Server, Stdio, digest};
 use crate::error::Error;
@@ -143,7 +143,11 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
         Approval::Given => {}
         Approval::Missing => return Err(LaunchError::NotApproved { alias }.into()),
         Approval::Changed { changed } => {
-            return Err(LaunchError::Changed { alias, changed: changed.clone() }.into());
+            return Err(LaunchError::Changed {
+                alias,
+                changed: changed.clone(),
+            }
+            .into());
         }
     }
     if explanation.verdict.result == Decision::Deny {
@@ -174,5 +178,9 @@ pub async fn launch(prepared: Prepared) -> Result<Running, LaunchError> {
     let home = home::Home::open(&explanation.plan, &explanation.launch_digest)?;
     let env = secrets::variables(&explanation.plan, &explanation.declared)?;
     let (server, enforced) = spawn::spawn(&explanation, env).await?;
-    Ok(Running { server, enforced, home })
+    Ok(Running {
+        server,
+        enforced,
+        home,
+    })
 }

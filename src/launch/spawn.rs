@@ -1,5 +1,8 @@
 //! Starts the shim, tells it what to do, and hears what the kernel took.
-#![expect(clippy::disallowed_methods, reason = "the one place that starts a server")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one place that starts a server"
+)]
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -36,11 +39,17 @@ pub async fn spawn(
         supervisor: std::process::id(),
         exec: explanation.plan.exec.clone(),
         argv: explanation.plan.argv.clone(),
-        env: env.iter().map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
+            .collect(),
         cwd: explanation.plan.cwd.clone(),
         unchanged: explanation.unchanged.clone(),
         rules: explanation.lowered.clone(),
-        keyring: explanation.confinement.mechanisms.contains(&Mechanism::Keyring),
+        keyring: explanation
+            .confinement
+            .mechanisms
+            .contains(&Mechanism::Keyring),
     };
     let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
     let heard = timeout(LIMIT, shim.instruct(&spec)).await;
@@ -48,7 +57,10 @@ pub async fn spawn(
         Ok(Ok(reports)) => reports,
         Ok(Err(error)) => return Err(shim.end(LaunchError::Spawn(error)).await),
         Err(_) => {
-            let error = LaunchError::Unconfirmed(format!("no word from the confining process in {} s", LIMIT.as_secs()));
+            let error = LaunchError::Unconfirmed(format!(
+                "no word from the confining process in {} s",
+                LIMIT.as_secs()
+            ));
             return Err(shim.end(error).await);
         }
     };
@@ -116,7 +128,11 @@ impl Shim {
     }
 
     fn into_server(mut self) -> Result<Server, LaunchError> {
-        let taken = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        let taken = (
+            self.child.stdin.take(),
+            self.child.stdout.take(),
+            self.child.stderr.take(),
+        );
         let group = self.child.id().and_then(|id| i32::try_from(id).ok());
         match (taken, group) {
             ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Server {
@@ -126,7 +142,9 @@ impl Shim {
                 process: self.child,
                 group: Pid::from_raw(group),
             }),
-            _ => Err(LaunchError::Unconfirmed("the server has no pipes".to_owned())),
+            _ => Err(LaunchError::Unconfirmed(
+                "the server has no pipes".to_owned(),
+            )),
         }
     }
 }
@@ -134,18 +152,32 @@ impl Shim {
 /// Whether what the shim said is all that the plan asks for.
 fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, LaunchError> {
     let mut enforced = None;
-    for line in reports.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in reports
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         match serde_json::from_slice(line) {
             Ok(Report::Enforced(report)) => enforced = Some(report),
             Ok(Report::Failed(failed)) => return Err(LaunchError::Step { failed }),
-            Err(_) => return Err(LaunchError::Unconfirmed("the confining process cannot be understood".to_owned())),
+            Err(_) => {
+                return Err(LaunchError::Unconfirmed(
+                    "the confining process cannot be understood".to_owned(),
+                ));
+            }
         }
     }
     let Some(enforced) = enforced else {
-        return Err(LaunchError::Unconfirmed("the confining process ended without a word".to_owned()));
+        return Err(LaunchError::Unconfirmed(
+            "the confining process ended without a word".to_owned(),
+        ));
     };
     // What the supervisor itself does is not the shim's to confirm.
-    let ours = [Mechanism::ProcessGroup, Mechanism::Check, Mechanism::Approval, Mechanism::Supervisor];
+    let ours = [
+        Mechanism::ProcessGroup,
+        Mechanism::Check,
+        Mechanism::Approval,
+        Mechanism::Supervisor,
+    ];
     let missing: Vec<String> = explanation
         .confinement
         .mechanisms
@@ -156,6 +188,9 @@ fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, Launch
     if missing.is_empty() {
         Ok(enforced)
     } else {
-        Err(LaunchError::Unconfirmed(format!("not in force: {}", missing.join(", "))))
+        Err(LaunchError::Unconfirmed(format!(
+            "not in force: {}",
+            missing.join(", ")
+        )))
     }
 }

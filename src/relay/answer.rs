@@ -12,13 +12,22 @@ pub(super) const PARSE_ERROR: i64 = -32_700;
 /// JSON that is no request: a batch, a wrong id, a duplicate member.
 pub(super) const INVALID_REQUEST: i64 = -32_600;
 /// The server ended, or closed its pipes, before it answered (`server-ended`).
-pub(super) const SERVER_ENDED: i64 = -31_040;
+pub(super) const SERVER_ENDED: i64 = -31_120;
 /// A message over the limit, either way (`message-too-long`).
-pub(super) const TOO_LONG: i64 = -31_041;
+pub(super) const TOO_LONG: i64 = -31_121;
 /// The server's answer cannot be read (`answer-unreadable`).
-pub(super) const UNREADABLE: i64 = -31_042;
+pub(super) const UNREADABLE: i64 = -31_122;
 /// Too many requests wait for an answer (`too-many-requests`).
-pub(super) const TOO_MANY: i64 = -31_043;
+pub(super) const TOO_MANY: i64 = -31_123;
+
+/// The relay's own codes and numbers, for the test of the one table of numbers.
+#[cfg(test)]
+pub(crate) const OWN: [(&str, i64); 4] = [
+    ("server-ended", SERVER_ENDED),
+    ("message-too-long", TOO_LONG),
+    ("answer-unreadable", UNREADABLE),
+    ("too-many-requests", TOO_MANY),
+];
 
 #[derive(Serialize)]
 struct Line<'a> {

@@ -249,7 +249,7 @@ impl Gate {
     }
 
     pub(super) fn hint(&self) -> String {
-        format!("supervisor why {}", self.alias)
+        format!("supervisor explain {}", self.alias)
     }
 
     fn answered(&mut self, line: Vec<u8>) -> Step {

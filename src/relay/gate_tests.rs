@@ -6,6 +6,7 @@ fn gate() -> Gate {
     Gate::new(&Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
+        after_server: || (),
     })
 }
 

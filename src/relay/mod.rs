@@ -15,7 +15,7 @@
 //! It starts no process, reads no file, writes no record: the caller does that with the outcome.
 //! Constants and behaviour are listed in `docs/relay.md`.
 
-mod answer;
+pub(crate) mod answer;
 mod envelope;
 mod error;
 mod frame;
@@ -65,6 +65,9 @@ pub struct Settings {
     pub alias: String,
     /// `relay.max_message_bytes`: the longest line passed on, its line end not counted.
     pub max_message_bytes: usize,
+    /// Called once, as soon as the server's process has ended: ends what left its group. What
+    /// follows (a host that is slow to read, or to ask why) may take seconds.
+    pub after_server: fn(),
 }
 
 /// The default of `relay.max_message_bytes`: just under what hosts take.

@@ -55,6 +55,7 @@ pub(super) struct Run {
     pub(super) scratch: Vec<u8>,
     process: Child,
     group: Pid,
+    after_server: fn(),
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
     clock: Pin<Box<Sleep>>,
@@ -108,6 +109,7 @@ impl Run {
             scratch: vec![0; STDERR_CHUNK],
             process: server.process,
             group: server.group,
+            after_server: settings.after_server,
             signals: [
                 listen(SignalKind::terminate())?,
                 listen(SignalKind::interrupt())?,
@@ -194,6 +196,7 @@ impl Run {
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
         kill_group(self.group, Signal::SIGKILL);
+        (self.after_server)();
         self.server_in = None;
         self.up.discard();
         for inlet in [&mut self.server_out, &mut self.server_err]

@@ -1,5 +1,8 @@
 //! The attacks of the bundled server. Each does what it says, and tells what came of it.
-#![expect(clippy::disallowed_methods, reason = "these are attacks: they touch what they should not")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these are attacks: they touch what they should not"
+)]
 
 use std::fs;
 use std::io::{self, Read};
@@ -92,7 +95,9 @@ impl Attempt {
     #[must_use]
     pub fn run(self, target: &str) -> Outcome {
         let tried = match self {
-            Self::ReadHomeKey | Self::ReadState => fs::read_to_string(target).and_then(|text| saw(&text, "read it")),
+            Self::ReadHomeKey | Self::ReadState => {
+                fs::read_to_string(target).and_then(|text| saw(&text, "read it"))
+            }
             Self::WriteOutside => fs::write(target, "x").map(|()| "wrote it".to_owned()),
             Self::ConnectSocket => connect_socket(target),
             Self::SignalSupervisor => kill(getppid(), Signal::SIGURG)
@@ -102,15 +107,25 @@ impl Attempt {
             Self::ConnectPort => connect_port(target),
         };
         match tried {
-            Ok(detail) => Outcome { succeeded: true, detail },
-            Err(error) => Outcome { succeeded: false, detail: why(&error) },
+            Ok(detail) => Outcome {
+                succeeded: true,
+                detail,
+            },
+            Err(error) => Outcome {
+                succeeded: false,
+                detail: why(&error),
+            },
         }
     }
 }
 
 /// An attack that gets something else than what was planted has not succeeded.
 fn saw(text: &str, detail: &str) -> io::Result<String> {
-    if text.contains(CANARY) { Ok(detail.to_owned()) } else { Err(io::Error::other("saw nothing of it")) }
+    if text.contains(CANARY) {
+        Ok(detail.to_owned())
+    } else {
+        Err(io::Error::other("saw nothing of it"))
+    }
 }
 
 fn connect_socket(path: &str) -> io::Result<String> {
@@ -142,5 +157,8 @@ fn see_environment() -> io::Result<String> {
 /// The system's word, without the number.
 fn why(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_lowercase()
 }

@@ -33,7 +33,12 @@ impl Client {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let lines = BufReader::new(stdout).lines();
-        let mut client = Self { process, stdin, lines, id: 0 };
+        let mut client = Self {
+            process,
+            stdin,
+            lines,
+            id: 0,
+        };
         client
             .request(
                 "initialize",
@@ -44,7 +49,9 @@ impl Client {
                 }),
             )
             .await?;
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        client
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await?;
         Ok(client)
     }
 
@@ -53,9 +60,12 @@ impl Client {
     /// # Errors
     /// As [`Self::start`].
     pub async fn call(&mut self, tool: &str, arguments: Value) -> io::Result<String> {
-        let result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
+        let result = self
+            .request("tools/call", json!({"name": tool, "arguments": arguments}))
+            .await?;
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        text.map(str::to_owned).ok_or_else(|| io::Error::other("an answer without text"))
+        text.map(str::to_owned)
+            .ok_or_else(|| io::Error::other("an answer without text"))
     }
 
     /// Has the server attack.
@@ -63,9 +73,13 @@ impl Client {
     /// # Errors
     /// As [`Self::start`].
     pub async fn attempt(&mut self, attempt: Attempt, target: &str) -> io::Result<Outcome> {
-        let arguments = json!({"name": "attempt", "arguments": {"what": attempt, "target": target}});
+        let arguments =
+            json!({"name": "attempt", "arguments": {"what": attempt, "target": target}});
         let mut result = self.request("tools/call", arguments).await?;
-        let outcome = result.get_mut("structuredContent").map(Value::take).unwrap_or_default();
+        let outcome = result
+            .get_mut("structuredContent")
+            .map(Value::take)
+            .unwrap_or_default();
         serde_json::from_value(outcome).map_err(io::Error::other)
     }
 
@@ -81,7 +95,8 @@ impl Client {
     async fn request(&mut self, method: &str, params: Value) -> io::Result<Value> {
         self.id = self.id.saturating_add(1);
         let id = self.id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await?;
         while let Some(line) = self.lines.next_line().await? {
             let mut message: Value = serde_json::from_str(&line).map_err(io::Error::other)?;
             if message.get("id").and_then(Value::as_u64) != Some(id) {
@@ -102,7 +117,11 @@ impl Client {
         if let Some(stderr) = self.process.stderr.as_mut() {
             let _ = stderr.take(4096).read_to_string(&mut text).await;
         }
-        if text.is_empty() { "it ended".to_owned() } else { text.trim_end().to_owned() }
+        if text.is_empty() {
+            "it ended".to_owned()
+        } else {
+            text.trim_end().to_owned()
+        }
     }
 
     async fn send(&mut self, message: &Value) -> io::Result<()> {

@@ -94,9 +94,17 @@ pub async fn run() -> Result<Trial, TrialError> {
     let rows = Attempt::ALL
         .into_iter()
         .zip(alone.outcomes.into_iter().zip(confined.outcomes))
-        .map(|(attempt, (alone, confined))| Row { attempt, promise: attempt.promise(), alone, confined })
+        .map(|(attempt, (alone, confined))| Row {
+            attempt,
+            promise: attempt.promise(),
+            alone,
+            confined,
+        })
         .collect();
-    Ok(Trial { answer: confined.answer, rows })
+    Ok(Trial {
+        answer: confined.answer,
+        rows,
+    })
 }
 
 struct Half {

@@ -1,5 +1,8 @@
 //! What there is to steal: a home with a key, a state directory, a socket, a port.
-#![expect(clippy::disallowed_methods, reason = "plants files and starts the bundled server")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "plants files and starts the bundled server"
+)]
 
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -39,20 +42,34 @@ impl Planted {
     /// # Errors
     /// What the system says.
     pub fn new() -> io::Result<Self> {
-        let base = tempfile::Builder::new().prefix("supervisor-try-").tempdir()?;
+        let base = tempfile::Builder::new()
+            .prefix("supervisor-try-")
+            .tempdir()?;
         let base_path = base.path().canonicalize()?;
         let home = base_path.join("home");
-        for directory in [&home.join(".ssh"), &home.join(".supervisor"), &base_path.join("run")] {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        for directory in [
+            &home.join(".ssh"),
+            &home.join(".supervisor"),
+            &base_path.join("run"),
+        ] {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory)?;
         }
         fs::write(home.join(".ssh/id_ed25519"), CANARY)?;
         let socket = UnixListener::bind(base_path.join("run/agent.sock"))?;
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let port = tcp.local_addr()?;
         // These threads end with the process; they wait for attacks.
-        thread::spawn(move || socket.incoming().for_each(|stream| greet(stream)));
-        thread::spawn(move || tcp.incoming().for_each(|stream| greet(stream)));
-        Ok(Self { base, home, program: env::current_exe()?, port })
+        thread::spawn(move || socket.incoming().for_each(greet));
+        thread::spawn(move || tcp.incoming().for_each(greet));
+        Ok(Self {
+            base,
+            home,
+            program: env::current_exe()?,
+            port,
+        })
     }
 
     /// Declares and approves the bundled server, with a stored value, no network.
@@ -75,11 +92,16 @@ impl Planted {
             Ok(alias) => alias,
             Err(_) => return Err(crate::launch::LaunchError::NoValue(ALIAS.to_owned()).into()),
         };
-        let declaration = Declaration { server: Server::Stdio(stdio), enabled: true };
+        let declaration = Declaration {
+            server: Server::Stdio(stdio),
+            enabled: true,
+        };
         let state = State::open(&person)?;
         Approvals::declare(&state, &alias, &declaration)?;
         let approvals = Approvals::read(&state)?;
-        Candidate::look(alias, declaration, &approvals, true).must_start()?.approve(&state, now())?;
+        Candidate::look(alias, declaration, &approvals, true)
+            .must_start()?
+            .approve(&state, now())?;
         Ok(())
     }
 
@@ -93,7 +115,12 @@ impl Planted {
     /// The same server as a host starts it.
     pub fn confined(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("run").arg(ALIAS).env_clear().env("HOME", &self.home).env(VARIABLE, CANARY);
+        command
+            .arg("run")
+            .arg(ALIAS)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env(VARIABLE, CANARY);
         command
     }
 

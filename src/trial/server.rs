@@ -1,5 +1,8 @@
 //! The bundled server: MCP over stdio, tools `greet` and `attempt`.
-#![expect(clippy::disallowed_methods, reason = "the bundled server looks at where it runs")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the bundled server looks at where it runs"
+)]
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -16,8 +19,13 @@ pub fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        let Some(answer) = answer(&line) else { continue };
-        if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
+        let Some(answer) = answer(&line) else {
+            continue;
+        };
+        if writeln!(out, "{answer}")
+            .and_then(|()| out.flush())
+            .is_err()
+        {
             break;
         }
     }
@@ -69,7 +77,9 @@ fn attempt(arguments: Option<&Value>) -> Value {
         Some((what, target)) => {
             let outcome = what.run(target);
             let mut result = text(&outcome.detail);
-            if let (Some(result), Ok(outcome)) = (result.as_object_mut(), serde_json::to_value(&outcome)) {
+            if let (Some(result), Ok(outcome)) =
+                (result.as_object_mut(), serde_json::to_value(&outcome))
+            {
                 result.insert("structuredContent".to_owned(), outcome);
             }
             result
@@ -80,8 +90,14 @@ fn attempt(arguments: Option<&Value>) -> Value {
 
 fn greeting() -> String {
     let home = std::env::var("HOME").unwrap_or_else(|_| "none".to_owned());
-    let names: Vec<String> = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    format!("hello from process {}, home {home}, {} variables", std::process::id(), names.len())
+    let names: Vec<String> = std::env::vars_os()
+        .map(|(name, _)| name.to_string_lossy().into_owned())
+        .collect();
+    format!(
+        "hello from process {}, home {home}, {} variables",
+        std::process::id(),
+        names.len()
+    )
 }
 
 fn text(text: &str) -> Value {

@@ -26,7 +26,13 @@ impl<'a> Attack<'a> {
     /// The words of the probe.
     pub fn new(context: &'a TestContext, words: &[&str]) -> Self {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Self { context, words, flags: Vec::new(), variables: Vec::new(), shell: None }
+        Self {
+            context,
+            words,
+            flags: Vec::new(),
+            variables: Vec::new(),
+            shell: None,
+        }
     }
 
     /// Declared with these flags.
@@ -78,7 +84,9 @@ impl<'a> Attack<'a> {
         let verdict = host.message();
         let params = &verdict["params"];
         let verdict = Verdict {
-            got: params["got"].as_bool().unwrap_or_else(|| panic!("no verdict: {verdict}")),
+            got: params["got"]
+                .as_bool()
+                .unwrap_or_else(|| panic!("no verdict: {verdict}")),
             detail: params["detail"].as_str().unwrap_or_default().to_owned(),
         };
         host.end();
@@ -87,7 +95,9 @@ impl<'a> Attack<'a> {
 
     fn through(&self, shell: &str, command: &Command) -> Command {
         let mut through = self.context.command("/bin/sh");
-        through.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\""));
+        through
+            .arg("-c")
+            .arg(format!("{shell}; exec \"$0\" \"$@\""));
         through.arg(command.get_program()).args(command.get_args());
         through
     }
@@ -95,7 +105,11 @@ impl<'a> Attack<'a> {
     /// It works alone and is stopped confined.
     pub fn is_held(&self) {
         let alone = self.alone();
-        assert!(alone.got, "{:?} does not work alone: {}", self.words, alone.detail);
+        assert!(
+            alone.got,
+            "{:?} does not work alone: {}",
+            self.words, alone.detail
+        );
         self.is_stopped();
     }
 
@@ -108,7 +122,11 @@ impl<'a> Attack<'a> {
     /// It works confined too: what a server needs.
     pub fn is_allowed(&self) {
         let confined = self.confined();
-        assert!(confined.got, "{:?} was stopped: {}", self.words, confined.detail);
+        assert!(
+            confined.got,
+            "{:?} was stopped: {}",
+            self.words, confined.detail
+        );
     }
 }
 
@@ -120,7 +138,14 @@ impl Victim {
         let mut command = context.command(&TestContext::program("fixture-probe"));
         command.arg("stay").env("VICTIM_SECRET", "of the victim");
         let streams = || Stdio::null();
-        Self(command.stdin(streams()).stdout(streams()).stderr(streams()).spawn().unwrap())
+        Self(
+            command
+                .stdin(streams())
+                .stdout(streams())
+                .stderr(streams())
+                .spawn()
+                .unwrap(),
+        )
     }
 
     pub fn id(&self) -> String {

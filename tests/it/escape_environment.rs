@@ -12,8 +12,12 @@ use crate::support::{Host, TestContext, everybody, stderr, stdout};
 fn e1_sees_no_variable_of_the_caller() {
     for who in everybody() {
         let context = TestContext::new(who);
-        Attack::new(&context, &["variable", "CALLER_SECRET"]).variable("CALLER_SECRET", "x").is_held();
-        Attack::new(&context, &["environment-of-parent"]).variable("CALLER_SECRET", "x").is_stopped();
+        Attack::new(&context, &["variable", "CALLER_SECRET"])
+            .variable("CALLER_SECRET", "x")
+            .is_held();
+        Attack::new(&context, &["environment-of-parent"])
+            .variable("CALLER_SECRET", "x")
+            .is_stopped();
     }
 }
 
@@ -51,8 +55,12 @@ fn e3_starts_clean() {
     for who in everybody() {
         let context = TestContext::new(who);
         Attack::new(&context, &["status", "SigBlk"]).is_stopped();
-        Attack::new(&context, &["ignores", "10"]).after("trap '' USR1").is_held();
-        Attack::new(&context, &["ignores", "1"]).after("trap '' HUP").is_held();
+        Attack::new(&context, &["ignores", "10"])
+            .after("trap '' USR1")
+            .is_held();
+        Attack::new(&context, &["ignores", "1"])
+            .after("trap '' HUP")
+            .is_held();
         Attack::new(&context, &["session-is-foreign"]).is_held();
         Attack::new(&context, &["umask-is-open"]).is_held();
         Attack::new(&context, &["terminal"]).is_stopped();
@@ -66,7 +74,12 @@ fn s2_a_loader_variable_does_not_act_before_the_confinement() {
     // so before anything is confined, on the server's only after.
     let library = context.path("outside/absent.so");
     let pair = format!("LD_PRELOAD={}", library.display());
-    let attack = Attack::new(&context, &["status", "NoNewPrivs"]).with(&["--allow", "loader-env", "-e", &pair]);
+    let attack = Attack::new(&context, &["status", "NoNewPrivs"]).with(&[
+        "--allow",
+        "loader-env",
+        "-e",
+        &pair,
+    ]);
     let said = attack.confined();
     assert_eq!(said.detail, "1");
     let mut host = context.host("probe");
@@ -74,7 +87,13 @@ fn s2_a_loader_variable_does_not_act_before_the_confinement() {
     let (_, words) = host.end();
     let complaints = words.matches("absent.so").count();
     assert_eq!(complaints, 1, "the loader of the server alone: {words}");
-    assert!(words.lines().filter(|line| line.contains("absent.so")).all(|line| line.starts_with("[probe]")), "{words}");
+    assert!(
+        words
+            .lines()
+            .filter(|line| line.contains("absent.so"))
+            .all(|line| line.starts_with("[probe]")),
+        "{words}"
+    );
 }
 
 #[test]
@@ -83,24 +102,48 @@ fn s4_a_stored_value_shows_nowhere() {
     let secret = "sk-4815162342";
     let pair = format!("TOKEN={secret}");
     let program = TestContext::program("fixture-server");
-    let (code, screen) = context.at_terminal(&["add", "s", "-e", &pair, "--no-inspect", "--", &program, "echo"], "y");
+    let (code, screen) = context.at_terminal(
+        &[
+            "add",
+            "s",
+            "-e",
+            &pair,
+            "--no-inspect",
+            "--",
+            &program,
+            "echo",
+        ],
+        "y",
+    );
     assert_eq!(code, 0, "{screen}");
     assert!(!screen.contains(secret), "{screen}");
-    for words in [&["list"][..], &["list", "--json"], &["explain", "s"], &["explain", "s", "--json"], &["remove", "absent"]] {
+    for words in [
+        &["list"][..],
+        &["list", "--json"],
+        &["explain", "s"],
+        &["explain", "s", "--json"],
+        &["remove", "absent"],
+    ] {
         let output = context.run(words);
         assert!(!stdout(&output).contains(secret), "{words:?}");
         assert!(!stderr(&output).contains(secret), "{words:?}");
     }
     let mut host = context.host("s");
     host.initialize();
-    let of = |pid: u32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let of = |pid: u32, file: &str| {
+        fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
+    };
     assert!(!of(host.id(), "cmdline").contains(secret));
     assert!(!of(host.id(), "environ").contains(secret));
     let (_, words) = host.end();
     assert!(!words.contains(secret), "{words}");
     let state = context.path("home/.supervisor");
     for entry in fs::read_dir(state.join("approvals")).unwrap() {
-        assert!(!fs::read_to_string(entry.unwrap().path()).unwrap().contains(secret));
+        assert!(
+            !fs::read_to_string(entry.unwrap().path())
+                .unwrap()
+                .contains(secret)
+        );
     }
 }
 
@@ -123,7 +166,9 @@ fn s1_nothing_unapproved_starts() {
     assert_eq!(code, 0);
     // Another argument in the file is another server.
     let file = context.path("home/.supervisor/mcp.json");
-    let text = fs::read_to_string(&file).unwrap().replace("\"echo\"", "\"flood\"");
+    let text = fs::read_to_string(&file)
+        .unwrap()
+        .replace("\"echo\"", "\"flood\"");
     fs::write(&file, text).unwrap();
     refused("changed");
 }

@@ -44,10 +44,17 @@ fn p1_reads_no_state_and_no_stored_value() {
 fn p1_reads_no_other_servers_home() {
     for who in everybody() {
         let context = TestContext::new(who);
-        context.approved("other", &[], &[&TestContext::program("fixture-server"), "echo"]);
+        context.approved(
+            "other",
+            &[],
+            &[&TestContext::program("fixture-server"), "echo"],
+        );
         context.host("other").end();
         let homes = context.path("home/.supervisor/home");
-        let home = fs::read_dir(&homes).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+        let home = fs::read_dir(&homes)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.is_dir());
         Attack::new(&context, &["list", &at(&home.unwrap())]).is_held();
     }
 }
@@ -163,7 +170,9 @@ fn p2_writes_in_its_directory_and_its_home() {
         let context = TestContext::new(who);
         let dir = context.make_directory("dir");
         let flags = ["--dir", dir.to_str().unwrap()];
-        Attack::new(&context, &["write", &at(&dir.join("new"))]).with(&flags).is_allowed();
+        Attack::new(&context, &["write", &at(&dir.join("new"))])
+            .with(&flags)
+            .is_allowed();
         assert_eq!(fs::read_to_string(dir.join("new")).unwrap(), "written");
         // The private temporary directory is where a server without --dir starts.
         Attack::new(&context, &["write", "@new"]).is_allowed();
@@ -197,13 +206,19 @@ fn p4_gains_nothing_by_a_set_uid_program() {
     fs::copy(TestContext::program("fixture-probe"), &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let path = installation.to_str().unwrap();
-    Attack::new(&context, &["set-uid-gains", &at(&program)]).with(&["-e", &format!("PATH={path}")]).is_held();
+    Attack::new(&context, &["set-uid-gains", &at(&program)])
+        .with(&["-e", &format!("PATH={path}")])
+        .is_held();
 }
 
 #[test]
 fn p5_makes_no_device() {
     if !is_root() {
-        assert!(!Attack::new(&TestContext::ordinary(), &["make-device", "@device"]).confined().got);
+        assert!(
+            !Attack::new(&TestContext::ordinary(), &["make-device", "@device"])
+                .confined()
+                .got
+        );
         return;
     }
     let context = TestContext::new(Who::Root);
@@ -239,7 +254,14 @@ fn g1_no_directory_in_a_repository() {
     let dir = context.make_directory("repository/below");
     context.make_directory("repository/.git");
     let add = |dir: &Path| {
-        context.run(&["add", "x", "--dir", dir.to_str().unwrap(), "--", "/bin/true"])
+        context.run(&[
+            "add",
+            "x",
+            "--dir",
+            dir.to_str().unwrap(),
+            "--",
+            "/bin/true",
+        ])
     };
     assert_eq!(add(&dir).status.code(), Some(126));
     assert_eq!(add(&context.path("repository")).status.code(), Some(126));
@@ -258,7 +280,11 @@ fn g1_is_checked_again_at_each_start() {
     let context = TestContext::ordinary();
     let dir = context.make_directory("dir");
     let flags = ["--dir", dir.to_str().unwrap()];
-    context.approved("echo", &flags, &[&TestContext::program("fixture-server"), "echo"]);
+    context.approved(
+        "echo",
+        &flags,
+        &[&TestContext::program("fixture-server"), "echo"],
+    );
     let mut host = context.host("echo");
     assert!(host.initialize().get("result").is_some());
     host.end();

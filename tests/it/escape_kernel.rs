@@ -57,7 +57,9 @@ fn r5_is_bounded() {
         let flags = ["--dir", dir.to_str().unwrap()];
         let file = at(&dir.join("sparse"));
         let bytes = (17_u64 << 30).to_string();
-        Attack::new(&context, &["file-size", &file, &bytes]).with(&flags).is_stopped();
+        Attack::new(&context, &["file-size", &file, &bytes])
+            .with(&flags)
+            .is_stopped();
     }
 }
 

@@ -32,9 +32,15 @@ fn n1_no_tcp_and_no_udp_without_a_network() {
     });
     for who in everybody() {
         let context = TestContext::new(who);
-        Attack::new(&context, &["tcp", &tcp_address]).with(&["--net", "none"]).is_held();
-        Attack::new(&context, &["udp", &udp_address]).with(&["--net", "none"]).is_held();
-        Attack::new(&context, &["listen"]).with(&["--net", "none"]).is_held();
+        Attack::new(&context, &["tcp", &tcp_address])
+            .with(&["--net", "none"])
+            .is_held();
+        Attack::new(&context, &["udp", &udp_address])
+            .with(&["--net", "none"])
+            .is_held();
+        Attack::new(&context, &["listen"])
+            .with(&["--net", "none"])
+            .is_held();
         Attack::new(&context, &["tcp", &tcp_address]).is_allowed();
         Attack::new(&context, &["udp", &udp_address]).is_allowed();
     }
@@ -43,7 +49,8 @@ fn n1_no_tcp_and_no_udp_without_a_network() {
 #[test]
 fn n2_no_local_socket_outside() {
     let name = format!("sv-escape-{}", std::process::id());
-    let abstract_name = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let abstract_name =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     thread::spawn(move || answer(abstract_name.incoming()));
     for who in everybody() {
         let context = TestContext::new(who);
@@ -65,7 +72,15 @@ fn n2_no_local_socket_outside() {
 fn n3_no_socket_that_configures_or_bypasses() {
     for who in everybody() {
         let context = TestContext::new(who);
-        for family in ["packet", "raw", "raw6", "vsock", "crypto", "netlink-audit", "netlink-uevent"] {
+        for family in [
+            "packet",
+            "raw",
+            "raw6",
+            "vsock",
+            "crypto",
+            "netlink-audit",
+            "netlink-uevent",
+        ] {
             let attack = Attack::new(&context, &["socket", family]);
             attack.is_stopped();
             if who == Who::Root && ["packet", "raw", "raw6"].contains(&family) {

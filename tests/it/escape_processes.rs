@@ -21,7 +21,11 @@ fn r1_traces_and_reads_nobody_outside() {
     for who in everybody() {
         let context = TestContext::new(who);
         let victim = Victim::new(&context);
-        for words in [["trace", &victim.id()], ["memory-of", &victim.id()], ["environment-of", &victim.id()]] {
+        for words in [
+            ["trace", &victim.id()],
+            ["memory-of", &victim.id()],
+            ["environment-of", &victim.id()],
+        ] {
             Attack::new(&context, &words).is_held();
         }
     }
@@ -31,7 +35,9 @@ fn r1_traces_and_reads_nobody_outside() {
 fn r1_reads_nothing_of_the_supervisor() {
     for who in everybody() {
         let context = TestContext::new(who);
-        Attack::new(&context, &["environment-of-parent"]).variable("CALLER_SECRET", "x").is_stopped();
+        Attack::new(&context, &["environment-of-parent"])
+            .variable("CALLER_SECRET", "x")
+            .is_stopped();
         Attack::new(&context, &["trace", &std::process::id().to_string()]).is_stopped();
     }
 }
@@ -39,7 +45,8 @@ fn r1_reads_nothing_of_the_supervisor() {
 /// Whether a process is there and no zombie.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Waits for a process to be gone; a generous bound, for a loaded machine.
@@ -76,7 +83,11 @@ fn r2_a_daemon_ends_with_the_run() {
 fn r2_the_server_ends_with_a_killed_supervisor() {
     for who in everybody() {
         let context = TestContext::new(who);
-        context.approved("mute", &[], &[&TestContext::program("fixture-server"), "ignore-eof"]);
+        context.approved(
+            "mute",
+            &[],
+            &[&TestContext::program("fixture-server"), "ignore-eof"],
+        );
         let mut host = context.host("mute");
         let supervisor = host.id();
         let children = format!("/proc/{supervisor}/task/{supervisor}/children");

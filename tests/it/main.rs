@@ -3,6 +3,14 @@
 //! The attacks (`escape_*`) run under real enforcement, always as an ordinary user and as root
 //! when the tests are started so; each first succeeds unconfined, as the same user. A test's
 //! name begins with the promise it tries to break.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on fails, and tests touch files and start programs"
+)]
 
 mod support;
 

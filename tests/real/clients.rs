@@ -15,7 +15,11 @@ fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
     assert_eq!(code, 0, "{screen}");
     [
         argv.iter().map(|word| (*word).to_owned()).collect(),
-        vec![TestContext::program("supervisor"), "run".to_owned(), "real".to_owned()],
+        vec![
+            TestContext::program("supervisor"),
+            "run".to_owned(),
+            "real".to_owned(),
+        ],
     ]
 }
 
@@ -29,22 +33,42 @@ fn printed(command: &mut Command) -> String {
 fn inspector(argv: &[&str], era: &str, tool: &str, arguments: &[&str]) {
     let context = person();
     let program = install::cache().join("npm/node_modules/.bin/mcp-inspector");
-    let home = format!("HOME={}", context.text("home"));
+    let home = format!("HOME={}", context.path("home").display());
     let both = both(&context, argv);
-    for method in [&["tools/list"][..], &[&["tools/call", "--tool-name", tool, "--tool-arg"], arguments].concat()] {
+    for method in [
+        &["tools/list"][..],
+        &[
+            &["tools/call", "--tool-name", tool, "--tool-arg"],
+            arguments,
+        ]
+        .concat(),
+    ] {
         let [direct, through] = both.clone().map(|argv| {
             printed(
                 context
                     .command(program.to_str().unwrap())
                     .env("MCP_INSPECTOR_SECRET_STORE", "memory")
-                    .args(["--cli", "-e", &home, "--protocol-era", era, "--format", "json", "-q", "--method"])
+                    .args([
+                        "--cli",
+                        "-e",
+                        &home,
+                        "--protocol-era",
+                        era,
+                        "--format",
+                        "json",
+                        "-q",
+                        "--method",
+                    ])
                     .args(method)
                     .arg("--")
                     .args(argv),
             )
         });
         assert_eq!(direct, through, "{method:?}");
-        assert!(direct.contains(if method.len() == 1 { tool } else { "content" }), "{direct}");
+        assert!(
+            direct.contains(if method.len() == 1 { tool } else { "content" }),
+            "{direct}"
+        );
     }
 }
 
@@ -54,7 +78,12 @@ fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real/client.py");
     let [direct, through] = both(&context, argv).map(|argv| {
         let program = install::python("python");
-        printed(context.command(&program).args([script, mode, tool, arguments]).args(argv))
+        printed(
+            context
+                .command(&program)
+                .args([script, mode, tool, arguments])
+                .args(argv),
+        )
     });
     assert_eq!(direct, through);
     assert!(direct.contains(tool), "{direct}");
@@ -62,18 +91,29 @@ fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
 
 fn everything() -> Vec<String> {
     let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    vec!["node".to_owned(), install::cache().join(script).to_str().unwrap().to_owned()]
+    vec![
+        "node".to_owned(),
+        install::cache().join(script).to_str().unwrap().to_owned(),
+    ]
 }
 
 fn time() -> Vec<String> {
-    vec![install::python("mcp-server-time"), "--local-timezone".to_owned(), "UTC".to_owned()]
+    vec![
+        install::python("mcp-server-time"),
+        "--local-timezone".to_owned(),
+        "UTC".to_owned(),
+    ]
 }
 
 fn words(argv: &[String]) -> Vec<&str> {
     argv.iter().map(String::as_str).collect()
 }
 
-const CONVERT: [&str; 3] = ["source_timezone=UTC", "time=12:00", "target_timezone=Asia/Tokyo"];
+const CONVERT: [&str; 3] = [
+    "source_timezone=UTC",
+    "time=12:00",
+    "target_timezone=Asia/Tokyo",
+];
 const CONVERT_JSON: &str =
     r#"{"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}"#;
 
@@ -99,7 +139,12 @@ fn inspector_modern_on_time() {
 
 #[test]
 fn python_client_legacy_on_everything() {
-    python(&words(&everything()), "legacy", "echo", r#"{"message": "hé"}"#);
+    python(
+        &words(&everything()),
+        "legacy",
+        "echo",
+        r#"{"message": "hé"}"#,
+    );
 }
 
 #[test]

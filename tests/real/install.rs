@@ -7,11 +7,17 @@ use std::process::Command;
 use nix::fcntl::{Flock, FlockArg};
 
 /// What is installed from PyPI into one environment.
-const PYPI: [&str; 4] =
-    ["mcp==2.3.0", "uv==0.13.9", "mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"];
+const PYPI: [&str; 4] = [
+    "mcp==2.3.0",
+    "uv==0.13.9",
+    "mcp-server-git==2026.10.19",
+    "mcp-server-time==2026.10.19",
+];
 /// What is installed from npm.
-const NPM: [&str; 2] =
-    ["@modelcontextprotocol/inspector@2.12.0", "@modelcontextprotocol/server-everything@2026.8.31"];
+const NPM: [&str; 2] = [
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+];
 
 /// The folder with everything in it, made by the first caller.
 pub fn cache() -> PathBuf {
@@ -19,16 +25,28 @@ pub fn cache() -> PathBuf {
     fs::create_dir_all(&cache).unwrap();
     // Tests run side by side, and so may two test runs.
     let lock = File::create(cache.join("lock")).unwrap();
-    let _held = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, errno)| errno).unwrap();
+    let _held = Flock::lock(lock, FlockArg::LockExclusive)
+        .map_err(|(_, errno)| errno)
+        .unwrap();
     let wanted = [PYPI.as_slice(), NPM.as_slice()].concat().join("\n");
     let done = cache.join("installed");
     if fs::read_to_string(&done).is_ok_and(|text| text == wanted) {
         return cache;
     }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(cache.join("py")));
-    run(Command::new(cache.join("py/bin/pip")).args(["install", "--quiet"]).args(PYPI));
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(cache.join("py")));
+    run(Command::new(cache.join("py/bin/pip"))
+        .args(["install", "--quiet"])
+        .args(PYPI));
     run(Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+        .args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--prefix",
+        ])
         .arg(cache.join("npm"))
         .args(NPM));
     fs::write(done, wanted).unwrap();
@@ -37,12 +55,23 @@ pub fn cache() -> PathBuf {
 
 /// A program of the Python environment.
 pub fn python(name: &str) -> String {
-    cache().join("py/bin").join(name).to_str().unwrap().to_owned()
+    cache()
+        .join("py/bin")
+        .join(name)
+        .to_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// Runs a command to its success.
 pub fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}: {text}", output.status);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}: {text}",
+        output.status
+    );
 }

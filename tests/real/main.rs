@@ -3,6 +3,14 @@
 //!
 //! Not in the default set: `cargo test --test real`. Pinned versions are installed once into
 //! `.cache/real`; where that fails, the tests fail.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on fails, and tests touch files and start programs"
+)]
 
 #[path = "../it/support/mod.rs"]
 mod support;

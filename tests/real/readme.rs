@@ -15,7 +15,11 @@ fn commands() -> Vec<String> {
             inside = line == "```console";
         } else if inside {
             let command = line.strip_prefix("$ ");
-            commands.push(command.unwrap_or_else(|| panic!("no command: {line}")).to_owned());
+            commands.push(
+                command
+                    .unwrap_or_else(|| panic!("no command: {line}"))
+                    .to_owned(),
+            );
         }
     }
     commands
@@ -31,7 +35,10 @@ fn every_command_works_in_an_empty_home() {
     assert!(commands.len() >= 8, "{commands:?}");
     for line in commands {
         let mut shell = context.command("/bin/sh");
-        shell.args(["-c", &line]).env("PATH", path()).env("MCP_INSPECTOR_SECRET_STORE", "memory");
+        shell
+            .args(["-c", &line])
+            .env("PATH", path())
+            .env("MCP_INSPECTOR_SECRET_STORE", "memory");
         // Certificates that this machine needs to reach the registry at all.
         for pair in certificates() {
             let (name, value) = pair.split_once('=').unwrap();

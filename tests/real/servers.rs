@@ -41,7 +41,13 @@ impl Case<'_> {
         }
         // `approved` runs the supervisor with a short PATH of its own; the server's PATH is
         // what the person had at the approval.
-        let words = [&["add", "real"], flags.as_slice(), &["--no-inspect", "--"], self.argv].concat();
+        let words = [
+            &["add", "real"],
+            flags.as_slice(),
+            &["--no-inspect", "--"],
+            self.argv,
+        ]
+        .concat();
         let mut add = context.supervisor(&words);
         add.env("PATH", &self.path);
         let (code, screen) = context.terminal(add, "y");
@@ -58,7 +64,10 @@ impl Case<'_> {
         let expected = self.answers(direct);
         let got = self.answers(confined);
         assert_eq!(expected, got);
-        assert!(expected.iter().all(|answer| answer.get("result").is_some()), "{expected:?}");
+        assert!(
+            expected.iter().all(|answer| answer.get("result").is_some()),
+            "{expected:?}"
+        );
     }
 
     fn answers(&self, command: Command) -> Vec<Value> {
@@ -66,7 +75,10 @@ impl Case<'_> {
         let answers = vec![
             host.initialize(),
             host.request("tools/list", &json!({})),
-            host.request("tools/call", &json!({"name": self.tool, "arguments": self.arguments})),
+            host.request(
+                "tools/call",
+                &json!({"name": self.tool, "arguments": self.arguments}),
+            ),
         ];
         let (code, words) = host.end();
         assert!(code == 0 || code == 143, "{code}: {words}");
@@ -82,7 +94,11 @@ pub fn path() -> String {
 #[test]
 fn everything_from_npm() {
     Case {
-        argv: &["npx", "-y", "@modelcontextprotocol/server-everything@2026.8.31"],
+        argv: &[
+            "npx",
+            "-y",
+            "@modelcontextprotocol/server-everything@2026.8.31",
+        ],
         flags: &[],
         path: path(),
         tool: "echo",
@@ -98,7 +114,12 @@ fn filesystem_from_npm_with_a_directory() {
     context.make_file("notes/one.txt", "one");
     let directory = directory.to_str().unwrap();
     Case {
-        argv: &["npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", directory],
+        argv: &[
+            "npx",
+            "-y",
+            "@modelcontextprotocol/server-filesystem@2026.8.31",
+            directory,
+        ],
         flags: &["--dir", directory],
         path: path(),
         tool: "read_text_file",
@@ -108,9 +129,15 @@ fn filesystem_from_npm_with_a_directory() {
     let mut host = context.host("real");
     host.initialize();
     let written = json!({"path": format!("{directory}/two.txt"), "content": "two"});
-    host.request("tools/call", &json!({"name": "write_file", "arguments": written}));
+    host.request(
+        "tools/call",
+        &json!({"name": "write_file", "arguments": written}),
+    );
     host.end();
-    assert_eq!(fs::read_to_string(context.path("notes/two.txt")).unwrap(), "two");
+    assert_eq!(
+        fs::read_to_string(context.path("notes/two.txt")).unwrap(),
+        "two"
+    );
 }
 
 #[test]
@@ -143,13 +170,26 @@ fn git_from_a_venv_reads_a_repository() {
     let context = person();
     let repository = context.make_directory("repository");
     let repository = repository.to_str().unwrap();
-    for words in [&["init", "--quiet"][..], &["commit", "--quiet", "--allow-empty", "-m", "one"]] {
+    for words in [
+        &["init", "--quiet"][..],
+        &["commit", "--quiet", "--allow-empty", "-m", "one"],
+    ] {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
-        install::run(context.command("git").args(["-C", repository]).args(identity).args(words));
+        install::run(
+            context
+                .command("git")
+                .args(["-C", repository])
+                .args(identity)
+                .args(words),
+        );
     }
     context.make_file("repository/new.txt", "new");
     Case {
-        argv: &[&install::python("mcp-server-git"), "--repository", repository],
+        argv: &[
+            &install::python("mcp-server-git"),
+            "--repository",
+            repository,
+        ],
         flags: &["--read", repository],
         path: path(),
         tool: "git_status",

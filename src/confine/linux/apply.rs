@@ -13,13 +13,14 @@ use std::sync::atomic::AtomicBool;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus,
+    Scope,
 };
 use nix::errno::Errno;
+use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
-use nix::sys::prctl;
 use nix::unistd::{Gid, Pid, geteuid, getppid, setgroups, setsid};
 
 use super::landlock::{Right, Rules};
@@ -87,7 +88,9 @@ fn landlock_abi() -> Option<u32> {
         (2, ABI::V2),
         (1, ABI::V1),
     ];
-    abis.into_iter().find(|(_, abi)| takes(*abi).is_ok()).map(|(number, _)| number)
+    abis.into_iter()
+        .find(|(_, abi)| takes(*abi).is_ok())
+        .map(|(number, _)| number)
 }
 
 /// Builds a ruleset with all that an ABI has.
@@ -102,7 +105,11 @@ fn takes(abi: ABI) -> Result<(), landlock::RulesetError> {
         ruleset = ruleset.scope(Scope::from_all(abi))?;
     }
     let created = ruleset.create()?;
-    let created = if abi >= ABI::V7 { created.log_subdomains(false)? } else { created };
+    let created = if abi >= ABI::V7 {
+        created.log_subdomains(false)?
+    } else {
+        created
+    };
     if abi >= ABI::V8 {
         created.all_threads(true)?;
     }
@@ -116,7 +123,11 @@ pub fn die_with(supervisor: u32) -> Result<(), ApplyError> {
     // The supervisor may have ended before the call; comparing with 1 would be wrong in a
     // container, where the supervisor itself can be process 1.
     let parent = i32::try_from(supervisor).map(Pid::from_raw);
-    if parent == Ok(getppid()) { Ok(()) } else { Err(ApplyError::ParentGone) }
+    if parent == Ok(getppid()) {
+        Ok(())
+    } else {
+        Err(ApplyError::ParentGone)
+    }
 }
 
 /// A session of its own without a terminal, and a umask that shuts others out.
@@ -175,7 +186,8 @@ pub fn limit(limits: &Rlimits) -> Result<(), ApplyError> {
 /// Root's supplementary groups, gone; an ordinary user cannot drop theirs.
 pub fn drop_groups() -> Result<(), ApplyError> {
     if geteuid().is_root() {
-        setgroups(&[] as &[Gid])?;
+        let none: [Gid; 0] = [];
+        setgroups(&none)?;
     }
     Ok(())
 }
@@ -193,10 +205,17 @@ pub fn build_ruleset(rules: &Rules) -> Result<RulesetCreated, ApplyError> {
     }
     let mut created = ruleset.create()?;
     for rule in &rules.rules {
-        let at = |source| ApplyError::Path { path: rule.path.clone(), source };
+        let at = |source| ApplyError::Path {
+            path: rule.path.clone(),
+            source,
+        };
         let held = PathFd::new(&rule.path).map_err(at)?;
         let directory = is_directory(&fstat(held.as_fd())?);
-        let fit = rule.rights.iter().copied().filter(|right| directory || right.fits_a_file());
+        let fit = rule
+            .rights
+            .iter()
+            .copied()
+            .filter(|right| directory || right.fits_a_file());
         created = created.add_rule(PathBeneath::new(held, rights(fit)))?;
     }
     Ok(created)
@@ -248,14 +267,21 @@ pub fn drop_capabilities() -> Result<bool, ApplyError> {
             caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
         }
     }
-    for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+    for set in [
+        CapSet::Ambient,
+        CapSet::Inheritable,
+        CapSet::Effective,
+        CapSet::Permitted,
+    ] {
         caps::clear(None, set).map_err(failed)?;
         let left: HashSet<Capability> = caps::read(None, set).map_err(failed)?;
         if !left.is_empty() {
             return Err(ApplyError::Capabilities(format!("{set:?} is not empty")));
         }
     }
-    Ok(caps::read(None, CapSet::Bounding).map_err(failed)?.is_empty())
+    Ok(caps::read(None, CapSet::Bounding)
+        .map_err(failed)?
+        .is_empty())
 }
 
 /// No privilege is gained from here on, by any exec.

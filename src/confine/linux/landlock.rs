@@ -140,13 +140,20 @@ pub struct Rule {
 /// The ruleset of a plan.
 #[must_use]
 pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
-    let handled: BTreeSet<Right> = Right::ALL.into_iter().filter(|right| right.since() <= abi).collect();
+    let handled: BTreeSet<Right> = Right::ALL
+        .into_iter()
+        .filter(|right| right.since() <= abi)
+        .collect();
     let rules = plan
         .grants
         .iter()
         .map(|grant| Rule {
             path: grant.path.clone(),
-            rights: kernel_rights(grant.rights).iter().copied().filter(|right| handled.contains(right)).collect(),
+            rights: kernel_rights(grant.rights)
+                .iter()
+                .copied()
+                .filter(|right| handled.contains(right))
+                .collect(),
         })
         .collect();
     Rules {
@@ -164,9 +171,17 @@ mod tests {
 
     #[test]
     fn no_grant_makes_or_drives_a_device() {
-        for rights in [Rights::List, Rights::Read, Rights::ReadExecute, Rights::Write] {
+        for rights in [
+            Rights::List,
+            Rights::Read,
+            Rights::ReadExecute,
+            Rights::Write,
+        ] {
             for right in [Right::MakeChar, Right::MakeBlock, Right::IoctlDev] {
-                assert!(!kernel_rights(rights).contains(&right), "{rights:?} {right:?}");
+                assert!(
+                    !kernel_rights(rights).contains(&right),
+                    "{rights:?} {right:?}"
+                );
             }
         }
     }
@@ -175,7 +190,12 @@ mod tests {
     fn only_a_write_grant_writes() {
         let reading = [Right::Execute, Right::ReadFile, Right::ReadDir];
         for rights in [Rights::List, Rights::Read, Rights::ReadExecute] {
-            assert!(kernel_rights(rights).iter().all(|right| reading.contains(right)), "{rights:?}");
+            assert!(
+                kernel_rights(rights)
+                    .iter()
+                    .all(|right| reading.contains(right)),
+                "{rights:?}"
+            );
         }
         assert!(!kernel_rights(Rights::Read).contains(&Right::Execute));
         assert!(!kernel_rights(Rights::List).contains(&Right::ReadFile));

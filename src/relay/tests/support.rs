@@ -111,6 +111,7 @@ pub fn relay_over(host: Host, words: &[&str]) -> Outcome {
     let settings = Settings {
         alias: "fake".into(),
         max_message_bytes: MAX_MESSAGE_BYTES,
+        after_server: || (),
     };
     runtime().block_on(async { relay(host, start(words), &settings).await.unwrap() })
 }

@@ -39,7 +39,13 @@ impl Host {
                 }
             }
         });
-        Self { stdin: child.stdin.take(), stderr: child.stderr.take(), child, lines, id: 0 }
+        Self {
+            stdin: child.stdin.take(),
+            stderr: child.stderr.take(),
+            child,
+            lines,
+            id: 0,
+        }
     }
 
     /// The process id of what was started.
@@ -108,7 +114,9 @@ impl Host {
         use std::os::unix::process::ExitStatusExt;
         let words = self.last_words();
         let status = self.child.wait().unwrap();
-        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        let code = status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         (code, words)
     }
 

@@ -29,7 +29,11 @@ pub enum Who {
 
 /// Everybody the escape tests run as: always an ordinary user, root too when started so.
 pub fn everybody() -> Vec<Who> {
-    if is_root() { vec![Who::Ordinary, Who::Root] } else { vec![Who::Ordinary] }
+    if is_root() {
+        vec![Who::Ordinary, Who::Root]
+    } else {
+        vec![Who::Ordinary]
+    }
 }
 
 /// Whether the tests were started as root.
@@ -46,7 +50,10 @@ fn programs() -> &'static Path {
         let built = supervisor.parent().unwrap();
         install(supervisor, &directory.path().join("supervisor"));
         for fixture in ["fixture-server", "fixture-probe"] {
-            install(&built.join("examples").join(fixture), &directory.path().join(fixture));
+            install(
+                &built.join("examples").join(fixture),
+                &directory.path().join(fixture),
+            );
         }
         directory
     });
@@ -55,13 +62,19 @@ fn programs() -> &'static Path {
 
 fn install(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap_or_else(|error| {
-        panic!("{}: {error} (cargo build --examples builds the fixtures)", from.display())
+        panic!(
+            "{}: {error} (cargo build --examples builds the fixtures)",
+            from.display()
+        )
     });
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn open_directory() -> TempDir {
-    let directory = tempfile::Builder::new().prefix("sv-test-").tempdir_in("/tmp").unwrap();
+    let directory = tempfile::Builder::new()
+        .prefix("sv-test-")
+        .tempdir_in("/tmp")
+        .unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
     directory
 }
@@ -75,7 +88,10 @@ pub struct TestContext {
 impl TestContext {
     /// Somebody new.
     pub fn new(who: Who) -> Self {
-        let context = Self { who, base: open_directory() };
+        let context = Self {
+            who,
+            base: open_directory(),
+        };
         for directory in ["home", "work", "outside"] {
             context.make_directory(directory);
         }
@@ -90,11 +106,6 @@ impl TestContext {
     /// A path below this person's base.
     pub fn path(&self, name: &str) -> PathBuf {
         self.base.path().canonicalize().unwrap().join(name)
-    }
-
-    /// A path as text.
-    pub fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
     }
 
     /// A directory of this person's, mode 0700.

@@ -15,7 +15,12 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Runs a command with a terminal on all three, answers each `[y/N]`, and returns its exit code
 /// and what the screen showed.
 pub fn run(mut command: Command, answer: &str) -> (i32, String) {
-    let size = Winsize { ws_row: 50, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = Winsize {
+        ws_row: 50,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
     let pty = openpty(Some(&size), None).unwrap();
     let slave = File::from(pty.slave);
     let mut child = command
@@ -44,7 +49,9 @@ pub fn run(mut command: Command, answer: &str) -> (i32, String) {
         let asked = shown.matches("[y/N]").count();
         if asked > answered && shown.trim_end().ends_with("[y/N]") {
             answered = asked;
-            keyboard.write_all(format!("{answer}\n").as_bytes()).unwrap();
+            keyboard
+                .write_all(format!("{answer}\n").as_bytes())
+                .unwrap();
         }
     }
     let code = child.wait().unwrap().code().unwrap_or(-1);
