@@ -118,7 +118,9 @@ impl PlanError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::ProgramNotFound { .. } => NOT_FOUND,
-            Self::NoHome | Self::RelativeState { .. } | Self::Look { .. } | Self::Data { .. } => FAILED,
+            Self::NoHome | Self::RelativeState { .. } | Self::Look { .. } | Self::Data { .. } => {
+                FAILED
+            }
             _ => REFUSED,
         }
     }

@@ -55,17 +55,29 @@ fn machine(arch: &str) -> Option<(u8, u8, u16)> {
 fn elf(head: &[u8]) -> Result<(), &'static str> {
     let byte = |at: usize| head.get(at).copied();
     let short = "its ELF header is cut short";
-    let (Some(class), Some(order)) = (byte(4), byte(5)) else { return Err(short) };
+    let (Some(class), Some(order)) = (byte(4), byte(5)) else {
+        return Err(short);
+    };
     let number = |at: usize| -> Option<u16> {
         let pair = [byte(at)?, byte(at.saturating_add(1))?];
-        Some(if order == 2 { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) })
+        Some(if order == 2 {
+            u16::from_be_bytes(pair)
+        } else {
+            u16::from_le_bytes(pair)
+        })
     };
-    let (Some(kind), Some(built_for)) = (number(16), number(18)) else { return Err(short) };
+    let (Some(kind), Some(built_for)) = (number(16), number(18)) else {
+        return Err(short);
+    };
     if machine(std::env::consts::ARCH).is_some_and(|here| here != (class, order, built_for)) {
         return Err("it is built for another processor");
     }
     // ET_EXEC, ET_DYN: what the kernel executes; the others are objects and core dumps.
-    if matches!(kind, 2 | 3) { Ok(()) } else { Err("it is an ELF file and no program") }
+    if matches!(kind, 2 | 3) {
+        Ok(())
+    } else {
+        Err("it is an ELF file and no program")
+    }
 }
 
 /// Reads what follows `#!`. Stricter than the kernel in two places: a line that does not end
@@ -84,7 +96,11 @@ fn script(text: &[u8], may_go_on: bool) -> Result<Shebang, &'static str> {
     }
     let line = std::str::from_utf8(line).map_err(|_| "its first line is not UTF-8")?;
     // Spaces and tabs alone separate here.
-    let line = line.split('\0').next().unwrap_or(line).trim_matches([' ', '\t']);
+    let line = line
+        .split('\0')
+        .next()
+        .unwrap_or(line)
+        .trim_matches([' ', '\t']);
     let (interpreter, argument) = match line.split_once([' ', '\t']) {
         Some((interpreter, argument)) => (interpreter, Some(argument.trim_matches([' ', '\t']))),
         None => (line, None),
@@ -95,7 +111,10 @@ fn script(text: &[u8], may_go_on: bool) -> Result<Shebang, &'static str> {
     if !Path::new(interpreter).is_absolute() {
         return Err("its first line names an interpreter by a relative path");
     }
-    Ok(Shebang { interpreter: interpreter.to_owned(), argument: argument.map(str::to_owned) })
+    Ok(Shebang {
+        interpreter: interpreter.to_owned(),
+        argument: argument.map(str::to_owned),
+    })
 }
 
 impl Shebang {
@@ -103,13 +122,17 @@ impl Shebang {
     /// `#!/usr/bin/env node`, `#!/usr/bin/env -S node --flag`.
     #[must_use]
     pub(crate) fn named_to_env(&self) -> Option<&str> {
-        let is_env = Path::new(&self.interpreter).file_name().is_some_and(|name| name == "env");
+        let is_env = Path::new(&self.interpreter)
+            .file_name()
+            .is_some_and(|name| name == "env");
         let argument = self.argument.as_deref().filter(|_| is_env)?;
         if !argument.starts_with('-') {
             return Some(argument);
         }
         // One word to the kernel: only `-S` makes more of it. `-vS`, `-iS` are clusters.
-        let split = argument.strip_prefix("--split-string").map(|rest| rest.trim_start_matches('='));
+        let split = argument
+            .strip_prefix("--split-string")
+            .map(|rest| rest.trim_start_matches('='));
         let cluster = || {
             let (flags, rest) = argument.split_once('S')?;
             flags.chars().all(|c| "-iv0".contains(c)).then_some(rest)
@@ -153,9 +176,15 @@ mod tests {
         assert_eq!(format(&header(class, order, 2, here)), Ok(Format::Elf));
         assert_eq!(format(&header(class, order, 3, here)), Ok(Format::Elf));
         assert!(format(&header(class, order, 1, here)).is_err(), "an object");
-        assert!(format(&header(class, order, 4, here)).is_err(), "a core dump");
+        assert!(
+            format(&header(class, order, 4, here)).is_err(),
+            "a core dump"
+        );
         assert!(format(&header(1, order, 2, 3)).is_err(), "32 bits");
-        assert!(format(&header(class, order, 2, 0x1234)).is_err(), "another machine");
+        assert!(
+            format(&header(class, order, 2, 0x1234)).is_err(),
+            "another machine"
+        );
         assert!(format(b"\x7fELF\x02").is_err(), "cut short");
         for bad in [&b""[..], b"MZ", b"echo hello\n", b"\xca\xfe\xba\xbe"] {
             assert!(format(bad).is_err(), "{bad:?}");
@@ -167,14 +196,24 @@ mod tests {
         let is = |text: &str| shebang(text).map(|s| (s.interpreter, s.argument));
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(is("#!/bin/sh\necho"), Ok(("/bin/sh".into(), None)));
-        assert_eq!(is("#! \t/bin/sh \t -e  x \t\n"), Ok(("/bin/sh".into(), some("-e  x"))));
+        assert_eq!(
+            is("#! \t/bin/sh \t -e  x \t\n"),
+            Ok(("/bin/sh".into(), some("-e  x")))
+        );
         assert_eq!(is("#!/bin/sh"), Ok(("/bin/sh".into(), None)));
         assert_eq!(is("#!/bin/sh -e\0\n"), Ok(("/bin/sh".into(), some("-e"))));
         let long = format!("#!/bin/sh {}\n", "x".repeat(HEAD));
         let cut = long.get(..HEAD).unwrap();
-        for bad in
-            ["#!\n", "#!  \n", "#!", "#!sh\n", "#!bin/sh -e\n", "#!/bin/sh\r\n", "#!/bin/sh -e\r\n", cut]
-        {
+        for bad in [
+            "#!\n",
+            "#!  \n",
+            "#!",
+            "#!sh\n",
+            "#!bin/sh -e\n",
+            "#!/bin/sh\r\n",
+            "#!/bin/sh -e\r\n",
+            cut,
+        ] {
             assert!(shebang(bad).is_err(), "{bad:?}");
         }
         assert!(format(b"#!/bin/\xff\n").is_err());
@@ -184,10 +223,19 @@ mod tests {
     fn what_env_looks_for() {
         let named = |text: &str| shebang(text).unwrap().named_to_env().map(str::to_owned);
         assert_eq!(named("#!/usr/bin/env node\n").as_deref(), Some("node"));
-        assert_eq!(named("#!/bin/env -S node --flag\n").as_deref(), Some("node"));
+        assert_eq!(
+            named("#!/bin/env -S node --flag\n").as_deref(),
+            Some("node")
+        );
         assert_eq!(named("#!/usr/bin/env -Snode\n").as_deref(), Some("node"));
-        assert_eq!(named("#!/usr/bin/env -iS -u X A=1 uv run\n").as_deref(), Some("uv"));
-        assert_eq!(named("#!/usr/bin/env --split-string=deno run\n").as_deref(), Some("deno"));
+        assert_eq!(
+            named("#!/usr/bin/env -iS -u X A=1 uv run\n").as_deref(),
+            Some("uv")
+        );
+        assert_eq!(
+            named("#!/usr/bin/env --split-string=deno run\n").as_deref(),
+            Some("deno")
+        );
         assert_eq!(named("#!/usr/bin/env -i\n"), None);
         assert_eq!(named("#!/usr/bin/env\n"), None);
         assert_eq!(named("#!/usr/bin/node x\n"), None);

@@ -7,7 +7,10 @@
 //!
 //! Not seen: a repository elsewhere whose `core.worktree` names the directory; nothing here says
 //! so.
-#![expect(clippy::disallowed_methods, reason = "this room looks for marks of repositories")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this room looks for marks of repositories"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +36,11 @@ pub(crate) const ENTRIES: usize = 100_000;
 /// [`PlanError::DirUnusable`] where it is missing or no directory; [`PlanError::DirRefused`] for
 /// all that promise G1 refuses; [`PlanError::WritableProgram`] where it holds what the server
 /// executes; [`PlanError::NotUtf8`], [`PlanError::Data`].
-pub(crate) fn check(dir: &Path, person: &Person, installation: &[Grant]) -> Result<PathBuf, PlanError> {
+pub(crate) fn check(
+    dir: &Path,
+    person: &Person,
+    installation: &[Grant],
+) -> Result<PathBuf, PlanError> {
     check_in(dir, &facts::places(person)?, installation)
 }
 
@@ -52,13 +59,22 @@ pub(crate) fn check_stored(
         Ok(resolved)
     } else {
         let why = format!("it has become a link, to {}", text::path(&resolved));
-        Err(PlanError::DirRefused { path: dir.to_owned(), why })
+        Err(PlanError::DirRefused {
+            path: dir.to_owned(),
+            why,
+        })
     }
 }
 
 fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<PathBuf, PlanError> {
-    let unusable = |why| PlanError::DirUnusable { path: dir.to_owned(), why };
-    let refused = |why| PlanError::DirRefused { path: dir.to_owned(), why };
+    let unusable = |why| PlanError::DirUnusable {
+        path: dir.to_owned(),
+        why,
+    };
+    let refused = |why| PlanError::DirRefused {
+        path: dir.to_owned(),
+        why,
+    };
     let resolved = follow(dir).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unusable("is not there"),
         ErrorKind::NotADirectory => unusable("is no directory"),
@@ -76,13 +92,21 @@ fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<PathB
     }
     for grant in installation {
         if grant.path.starts_with(&resolved) {
-            return Err(PlanError::WritableProgram { path: grant.path.clone() });
+            return Err(PlanError::WritableProgram {
+                path: grant.path.clone(),
+            });
         }
         if resolved.starts_with(&grant.path) {
-            return Err(refused(format!("it lies in {} ({})", text::path(&grant.path), grant.reason)));
+            return Err(refused(format!(
+                "it lies in {} ({})",
+                text::path(&grant.path),
+                grant.reason
+            )));
         }
     }
-    above(&resolved).and_then(|()| below(&resolved)).map_err(refused)?;
+    above(&resolved)
+        .and_then(|()| below(&resolved))
+        .map_err(refused)?;
     Ok(resolved)
 }
 
@@ -128,7 +152,10 @@ fn below(dir: &Path) -> Result<(), String> {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> String {
-    format!("{} cannot be listed, so that a repository there cannot be ruled out: {error}", text::path(path))
+    format!(
+        "{} cannot be listed, so that a repository there cannot be ruled out: {error}",
+        text::path(path)
+    )
 }
 
 struct Entry {
@@ -144,7 +171,10 @@ fn list(dir: &Path, most: usize) -> io::Result<(Vec<Entry>, bool)> {
         if entries.len() >= most {
             return Ok((entries, false));
         }
-        entries.push(Entry { name: entry.file_name(), kind: entry.file_type()? });
+        entries.push(Entry {
+            name: entry.file_name(),
+            kind: entry.file_type()?,
+        });
     }
     Ok((entries, true))
 }
@@ -152,9 +182,16 @@ fn list(dir: &Path, most: usize) -> io::Result<(Vec<Entry>, bool)> {
 /// Refuses a directory with these entries in it where it is a repository or a working copy.
 fn marks(dir: &Path, entries: &[Entry]) -> Result<(), String> {
     if let Some(mark) = entries.iter().find(|entry| is_dot_git(&entry.name)) {
-        return Err(format!("a git repository is there: {}", text::path(&dir.join(&mark.name))));
+        return Err(format!(
+            "a git repository is there: {}",
+            text::path(&dir.join(&mark.name))
+        ));
     }
-    let has = |name: &str| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+    let has = |name: &str| {
+        entries
+            .iter()
+            .any(|entry| entry.name.eq_ignore_ascii_case(name))
+    };
     // What git takes for a repository's own directory (`is_git_directory` in setup.c); the
     // second is that of a linked working tree.
     if has("HEAD") && (has("objects") && has("refs") || has("commondir")) {
@@ -168,7 +205,9 @@ fn marks(dir: &Path, entries: &[Entry]) -> Result<(), String> {
 /// (`is_hfs_dotgit` and `is_ntfs_dotgit` of git). The kind of the file is no matter: a directory,
 /// the pointer file of a worktree or submodule, a link that leads nowhere, a FIFO.
 fn is_dot_git(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
+    let Some(name) = name.to_str() else {
+        return false;
+    };
     let ignored = |c: &char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let plain: String = name.chars().filter(ignored).collect();
     let plain = plain.trim_end_matches([' ', '.']);
@@ -181,8 +220,11 @@ fn is_dot_git(name: &OsStr) -> bool {
 pub(crate) fn other_marks(dir: &Path) -> Vec<PathBuf> {
     let others = || layout::CHECKOUT.iter().filter(|mark| **mark != ".git");
     let there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
-    let found: BTreeSet<PathBuf> =
-        dir.ancestors().flat_map(|dir| others().map(|mark| dir.join(mark))).filter(there).collect();
+    let found: BTreeSet<PathBuf> = dir
+        .ancestors()
+        .flat_map(|dir| others().map(|mark| dir.join(mark)))
+        .filter(there)
+        .collect();
     found.into_iter().collect()
 }
 

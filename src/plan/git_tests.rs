@@ -7,14 +7,21 @@ use tempfile::TempDir;
 
 use crate::plan::Rights;
 
-struct Home(TempDir, Person);
+struct Home(
+    #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
+    Person,
+);
 
 impl Home {
     fn new() -> Self {
         let base = tempfile::tempdir().unwrap();
         let home = base.path().canonicalize().unwrap().join("home");
         fs::create_dir_all(home.join("notes/2024/may")).unwrap();
-        let person = Person { state: home.join(".supervisor"), home, uid: 0 };
+        let person = Person {
+            state: home.join(".supervisor"),
+            home,
+            uid: 0,
+        };
         Self(base, person)
     }
     fn at(&self, path: &str) -> PathBuf {
@@ -30,7 +37,10 @@ impl Home {
     #[track_caller]
     fn refused(&self, path: &str, why: &str) {
         let said = self.check(path).unwrap_err().to_string();
-        assert!(said.starts_with("G1: ") && said.contains(why), "{path}: {said}");
+        assert!(
+            said.starts_with("G1: ") && said.contains(why),
+            "{path}: {said}"
+        );
     }
     #[track_caller]
     fn allowed(&self, path: &str) {
@@ -65,7 +75,16 @@ fn a_repository_in_above_or_below_is_refused() {
 
 #[test]
 fn every_kind_and_spelling_of_the_mark_is_refused() {
-    for name in [".git", ".GIT", ".Git", ".g\u{200c}it", "git~1", "GIT~1", ".git ", ".git."] {
+    for name in [
+        ".git",
+        ".GIT",
+        ".Git",
+        ".g\u{200c}it",
+        "git~1",
+        "GIT~1",
+        ".git ",
+        ".git.",
+    ] {
         let home = Home::new();
         fs::write(home.at("notes").join(name), "").unwrap();
         home.refused("notes", "git repository");
@@ -107,7 +126,11 @@ fn links_are_resolved_first() {
     home.refused("into", ".git");
     home.refused("into/sub", ".git");
     symlink(home.at("notes"), home.at("repo/out")).unwrap();
-    assert_eq!(home.check("repo/out/2024").unwrap(), home.at("notes/2024"), "out of a repository");
+    assert_eq!(
+        home.check("repo/out/2024").unwrap(),
+        home.at("notes/2024"),
+        "out of a repository"
+    );
     // What a link below leads to is not the server's to write.
     symlink(home.at("repo"), home.at("notes/link")).unwrap();
     home.allowed("notes");
@@ -122,7 +145,10 @@ fn a_stored_directory_that_has_become_a_link_is_refused() {
     fs::rename(home.at("notes"), home.at("moved")).unwrap();
     symlink("moved", home.at("notes")).unwrap();
     let said = check_stored(&stored, &places, &[]).unwrap_err().to_string();
-    assert!(said.contains("become a link") && said.contains("moved/2024"), "{said}");
+    assert!(
+        said.contains("become a link") && said.contains("moved/2024"),
+        "{said}"
+    );
     assert!(check(&stored, &home.1, &[]).is_ok());
 }
 
@@ -133,7 +159,10 @@ fn what_is_no_directory_is_unusable() {
     mkfifo(&home.at("fifo"), Mode::from_bits_truncate(0o600)).unwrap();
     symlink("circle", home.at("circle")).unwrap();
     for path in ["gone", "file", "fifo", "file/x"] {
-        assert!(matches!(home.check(path), Err(PlanError::DirUnusable { .. })), "{path}");
+        assert!(
+            matches!(home.check(path), Err(PlanError::DirUnusable { .. })),
+            "{path}"
+        );
     }
     home.refused("circle", "cannot be looked at");
 }
@@ -160,7 +189,13 @@ fn sensitive_places_are_refused_where_their_links_lead_too() {
     home.refused("dotfiles/emacs/lisp", "plugins");
     home.refused("dotfiles", "plugins");
     for path in ["/", "/tmp", "/usr/share", "/etc", "/proc/self", "/dev/shm"] {
-        assert!(matches!(check(Path::new(path), &home.1, &[]), Err(PlanError::DirRefused { .. })), "{path}");
+        assert!(
+            matches!(
+                check(Path::new(path), &home.1, &[]),
+                Err(PlanError::DirRefused { .. })
+            ),
+            "{path}"
+        );
     }
 }
 
@@ -169,12 +204,24 @@ fn the_installation_is_refused() {
     let home = Home::new();
     home.dir("tool/bin");
     home.dir("tool/data");
-    let grant =
-        |path: &str| Grant { path: home.at(path), rights: Rights::ReadExecute, reason: "on PATH".into() };
+    let grant = |path: &str| Grant {
+        path: home.at(path),
+        rights: Rights::ReadExecute,
+        reason: "on PATH".into(),
+    };
     let check = |path: &str, installation: &[Grant]| check(&home.at(path), &home.1, installation);
-    assert!(matches!(check("tool", &[grant("tool/bin")]), Err(PlanError::WritableProgram { .. })));
-    assert!(matches!(check("tool/bin", &[grant("tool/bin")]), Err(PlanError::WritableProgram { .. })));
-    assert!(matches!(check("tool/data", &[grant("tool")]), Err(PlanError::DirRefused { .. })));
+    assert!(matches!(
+        check("tool", &[grant("tool/bin")]),
+        Err(PlanError::WritableProgram { .. })
+    ));
+    assert!(matches!(
+        check("tool/bin", &[grant("tool/bin")]),
+        Err(PlanError::WritableProgram { .. })
+    ));
+    assert!(matches!(
+        check("tool/data", &[grant("tool")]),
+        Err(PlanError::DirRefused { .. })
+    ));
     assert!(check("tool/data", &[grant("tool/bin")]).is_ok());
 }
 
@@ -219,7 +266,10 @@ fn other_systems_are_named() {
     home.allowed("notes/2024");
     let found = other_marks(&home.at("notes/2024"));
     assert_eq!(
-        found.iter().filter(|path| path.starts_with(&home.1.home)).collect::<Vec<_>>(),
+        found
+            .iter()
+            .filter(|path| path.starts_with(&home.1.home))
+            .collect::<Vec<_>>(),
         [&home.at("notes/.hg")]
     );
 }

@@ -37,7 +37,8 @@ struct Data {
 /// # Errors
 /// [`PlanError::Data`], which a test rules out.
 pub(crate) fn system_places() -> Result<Vec<SystemPlace>, PlanError> {
-    let data: Data = serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
+    let data: Data =
+        serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
     Ok(data.grants)
 }
 
@@ -69,8 +70,10 @@ impl Rights {
 #[must_use]
 pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
     let mut merged: BTreeMap<PathBuf, Vec<(Grant, bool)>> = BTreeMap::new();
-    let all =
-        declared.into_iter().map(|grant| (grant, true)).chain(ours.into_iter().map(|grant| (grant, false)));
+    let all = declared
+        .into_iter()
+        .map(|grant| (grant, true))
+        .chain(ours.into_iter().map(|grant| (grant, false)));
     for (grant, stays) in all {
         let same = merged.entry(grant.path.clone()).or_default();
         let comparable = same
@@ -90,8 +93,15 @@ pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
         }
     }
     let covered_above = |grant: &Grant| {
-        let above = grant.path.ancestors().skip(1).filter_map(|path| merged.get(path)).flatten();
-        above.into_iter().any(|(wider, _)| wider.rights.cover(grant.rights))
+        let above = grant
+            .path
+            .ancestors()
+            .skip(1)
+            .filter_map(|path| merged.get(path))
+            .flatten();
+        above
+            .into_iter()
+            .any(|(wider, _)| wider.rights.cover(grant.rights))
     };
     let mut grants: Vec<Grant> = merged
         .values()
@@ -108,10 +118,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Rights; 5] = [Rights::List, Rights::Read, Rights::Device, Rights::ReadExecute, Rights::Write];
+    const ALL: [Rights; 5] = [
+        Rights::List,
+        Rights::Read,
+        Rights::Device,
+        Rights::ReadExecute,
+        Rights::Write,
+    ];
 
     fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
-        Grant { path: path.into(), rights, reason: reason.into() }
+        Grant {
+            path: path.into(),
+            rights,
+            reason: reason.into(),
+        }
     }
 
     #[test]
@@ -120,12 +140,18 @@ mod tests {
         let mut paths = std::collections::BTreeSet::new();
         for place in &places {
             assert!(place.path.is_absolute(), "{place:?}");
-            assert!(!place.reason.is_empty() && paths.insert(place.path.clone()), "{place:?}");
+            assert!(
+                !place.reason.is_empty() && paths.insert(place.path.clone()),
+                "{place:?}"
+            );
             assert_ne!(place.rights, Rights::Write, "{place:?}");
             let device = place.path.starts_with("/dev");
             assert_eq!(place.rights == Rights::Device, device, "{place:?}");
             let stars = place.path.to_string_lossy().matches('*').count();
-            assert!(stars == 0 || stars == 1 && place.path.to_string_lossy().ends_with('*'), "{place:?}");
+            assert!(
+                stars == 0 || stars == 1 && place.path.to_string_lossy().ends_with('*'),
+                "{place:?}"
+            );
         }
         // P1: what holds secrets is named by no grant, nor by one above it.
         for secret in [
@@ -142,7 +168,9 @@ mod tests {
             "/boot",
         ] {
             assert!(
-                !places.iter().any(|place| std::path::Path::new(secret).starts_with(&place.path)),
+                !places
+                    .iter()
+                    .any(|place| std::path::Path::new(secret).starts_with(&place.path)),
                 "{secret}"
             );
         }
@@ -174,7 +202,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_not_joined() {
-        let both = vec![grant("/a", Rights::Device, "d"), grant("/a", Rights::ReadExecute, "x")];
+        let both = vec![
+            grant("/a", Rights::Device, "d"),
+            grant("/a", Rights::ReadExecute, "x"),
+        ];
         assert_eq!(merge(both.clone(), vec![]), both);
     }
 
@@ -192,7 +223,10 @@ mod tests {
             ],
         );
         assert_eq!(
-            merged.iter().map(|grant| grant.path.to_str().unwrap()).collect::<Vec<_>>(),
+            merged
+                .iter()
+                .map(|grant| grant.path.to_str().unwrap())
+                .collect::<Vec<_>>(),
             ["/usr", "/usr/share/words", "/usr/x", "/usrlocal"]
         );
     }
@@ -201,13 +235,20 @@ mod tests {
         let name = prop_oneof![Just("a"), Just("b"), Just("ab")];
         (proptest::collection::vec(name, 0..4), 0..ALL.len()).prop_map(|(names, rights)| {
             let path: PathBuf = std::iter::once("/").chain(names).collect();
-            Grant { path, rights: ALL[rights], reason: "r".into() }
+            Grant {
+                path,
+                rights: ALL[rights],
+                reason: "r".into(),
+            }
         })
     }
 
     /// The rights that a list of grants gives at a path, as the kernel adds them up.
     fn at(grants: &[Grant], path: &std::path::Path) -> u8 {
-        grants.iter().filter(|g| path.starts_with(&g.path)).fold(0, |bits, g| bits | g.rights.bits())
+        grants
+            .iter()
+            .filter(|g| path.starts_with(&g.path))
+            .fold(0, |bits, g| bits | g.rights.bits())
     }
 
     proptest! {

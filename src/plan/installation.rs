@@ -6,7 +6,10 @@
 //!
 //! What cannot be looked at is left out: less is granted then, and the program says what it
 //! lacks.
-#![expect(clippy::disallowed_methods, reason = "this room looks at installations")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this room looks at installations"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use super::layout::{self, Shape};
 use super::links::follow;
+use super::package::package_root;
 use super::places::Places;
 use super::program::Program;
 use super::{Grant, Rights, SearchPath};
@@ -60,15 +64,15 @@ pub(crate) fn around(
     ground: Ground<'_>,
 ) -> Installation {
     let mut own = Collect::new(ground, Trust::Named);
-    for (number, file) in program.files.iter().enumerate() {
-        own.program(
-            file,
-            if number == 0 { "the program" } else { "what the program runs on" },
-            number == 0 && program.is_script(),
-        );
+    own.program(&program.resolved, "the program", program.is_script());
+    for file in &program.files {
+        own.program(file, "what the program runs on", false);
     }
-    let found =
-        program.found.parent().into_iter().chain(program.links.iter().filter_map(|link| link.parent()));
+    let found = program
+        .found
+        .parent()
+        .into_iter()
+        .chain(program.links.iter().filter_map(|link| link.parent()));
     for dir in found.collect::<BTreeSet<_>>() {
         own.found_in(dir);
     }
@@ -78,15 +82,18 @@ pub(crate) fn around(
     for path in named {
         linked.executable(path, "a program that an argument or value names");
     }
-    Installation { own: own.grants(), linked: linked.grants() }
+    Installation {
+        own: own.grants(),
+        linked: linked.grants(),
+    }
 }
 
 /// The installation of a search path alone: for a program that is not there yet.
 #[must_use]
-pub(crate) fn around_path(path: &SearchPath, ground: Ground<'_>) -> Installation {
+pub(crate) fn around_path(path: &SearchPath, ground: Ground<'_>) -> Vec<Grant> {
     let mut own = Collect::new(ground, Trust::Named);
     own.search_path(path);
-    Installation { own: own.grants(), linked: Vec::new() }
+    own.grants()
 }
 
 /// How far it is believed that what surrounds a program belongs to it.
@@ -107,7 +114,12 @@ struct Collect<'a> {
 
 impl<'a> Collect<'a> {
     fn new(ground: Ground<'a>, trust: Trust) -> Self {
-        Self { ground, trust, grants: BTreeMap::new(), roots: BTreeSet::new() }
+        Self {
+            ground,
+            trust,
+            grants: BTreeMap::new(),
+            roots: BTreeSet::new(),
+        }
     }
 
     fn grants(self) -> Vec<Grant> {
@@ -193,11 +205,15 @@ impl<'a> Collect<'a> {
     /// thousand links at each start, and they stay within the system), `/usr/local` is.
     fn links_of(&mut self, path: &SearchPath) {
         for entry in &path.0 {
-            let Ok(dir) = follow(entry).map(|followed| followed.resolved) else { continue };
+            let Ok(dir) = follow(entry).map(|followed| followed.resolved) else {
+                continue;
+            };
             if self.covered_by_system(&dir) && !dir.starts_with("/usr/local") {
                 continue;
             }
-            let Ok(entries) = fs::read_dir(&dir) else { continue };
+            let Ok(entries) = fs::read_dir(&dir) else {
+                continue;
+            };
             let links = entries
                 .take(NAMES)
                 .flatten()
@@ -209,7 +225,8 @@ impl<'a> Collect<'a> {
                     return;
                 }
                 // Many names of one program (a toolchain's proxies, a manager's shims) lead to it.
-                if follow(&link).is_ok_and(|followed| !self.grants.contains_key(&followed.resolved)) {
+                if follow(&link).is_ok_and(|followed| !self.grants.contains_key(&followed.resolved))
+                {
                     self.executable(&link, "where a link on PATH leads");
                 }
             }
@@ -220,9 +237,12 @@ impl<'a> Collect<'a> {
     fn executable(&mut self, path: &Path, reason: &'static str) {
         let Ok(followed) = follow(path) else { return };
         let file = followed.resolved;
-        let runs =
-            fs::metadata(&file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
-        if !runs || self.ground.places.in_state(&file) || self.ground.places.secrets(&file).is_some() {
+        let runs = fs::metadata(&file)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+        if !runs
+            || self.ground.places.in_state(&file)
+            || self.ground.places.secrets(&file).is_some()
+        {
             return;
         }
         // The directory of a venv's `python` tells more than that of the file it leads to.
@@ -248,7 +268,9 @@ impl<'a> Collect<'a> {
         if let Some(modules) = layout::node_modules(dir) {
             return self.grant_directory(&modules, "packages of Node");
         }
-        let Some(root) = layout::root_of_bin(dir) else { return false };
+        let Some(root) = layout::root_of_bin(dir) else {
+            return false;
+        };
         if !self.roots.insert(root.to_owned()) {
             return true;
         }
@@ -257,7 +279,11 @@ impl<'a> Collect<'a> {
             Shape::Whole(kind) if self.grant_directory(root, kind) => return true,
             Shape::Venv => {
                 if !self.grant_directory(root, "virtual environment") {
-                    self.parts(root, &["bin", "lib", "lib64", "pyvenv.cfg"], "virtual environment");
+                    self.parts(
+                        root,
+                        &["bin", "lib", "lib64", "pyvenv.cfg"],
+                        "virtual environment",
+                    );
                 }
                 self.base_of(root, depth);
                 return true;
@@ -284,11 +310,12 @@ impl<'a> Collect<'a> {
 
     /// Of a root that is not known for what it is, or is shared: programs and libraries.
     fn programs_of(&mut self, root: &Path) {
-        let parts: &[&str] = if self.trust == Trust::Linked && self.ground.places.may_be_brought_along(root) {
-            &layout::LINKED_PARTS
-        } else {
-            &layout::SHARED_PARTS
-        };
+        let parts: &[&str] =
+            if self.trust == Trust::Linked && self.ground.places.may_be_brought_along(root) {
+                &layout::LINKED_PARTS
+            } else {
+                &layout::SHARED_PARTS
+            };
         self.parts(root, parts, "programs and libraries around it");
         if root.join("bin/node").exists() {
             // npm reads its global settings (registry, certificates) below the prefix of node.
@@ -296,7 +323,11 @@ impl<'a> Collect<'a> {
         }
         if root.join("bin/rustup").exists() {
             let rustup = root.with_file_name(".rustup");
-            self.parts(&rustup, &["toolchains", "settings.toml"], "toolchains of rustup");
+            self.parts(
+                &rustup,
+                &["toolchains", "settings.toml"],
+                "toolchains of rustup",
+            );
         }
     }
 
@@ -304,7 +335,8 @@ impl<'a> Collect<'a> {
         for part in parts {
             let path = root.join(part);
             if !path.is_dir()
-                || follow(&path).is_ok_and(|followed| self.ground.places.may_be_whole(&followed.resolved))
+                || follow(&path)
+                    .is_ok_and(|followed| self.ground.places.may_be_whole(&followed.resolved))
             {
                 self.grant(&path, reason);
             }
@@ -314,11 +346,22 @@ impl<'a> Collect<'a> {
     /// The interpreter that a virtual environment was made from.
     fn base_of(&mut self, venv: &Path, depth: usize) {
         let config = venv.join("pyvenv.cfg");
-        let small = fs::metadata(&config).is_ok_and(|found| found.is_file() && found.len() < 64 * 1024);
-        let Some(depth) = depth.checked_sub(1).filter(|_| small) else { return };
-        let home = fs::read_to_string(&config).ok().and_then(|text| layout::venv_home(&text));
-        let python = |name: &str| follow(&venv.join("bin").join(name)).ok().map(|followed| followed.resolved);
-        let homes = home.and_then(|home| follow(&home).ok()).map(|followed| followed.resolved);
+        let small =
+            fs::metadata(&config).is_ok_and(|found| found.is_file() && found.len() < 64 * 1024);
+        let Some(depth) = depth.checked_sub(1).filter(|_| small) else {
+            return;
+        };
+        let home = fs::read_to_string(&config)
+            .ok()
+            .and_then(|text| layout::venv_home(&text));
+        let python = |name: &str| {
+            follow(&venv.join("bin").join(name))
+                .ok()
+                .map(|followed| followed.resolved)
+        };
+        let homes = home
+            .and_then(|home| follow(&home).ok())
+            .map(|followed| followed.resolved);
         let linked = ["python", "python3"]
             .into_iter()
             .filter_map(python)
@@ -332,64 +375,26 @@ impl<'a> Collect<'a> {
     /// in which somebody keeps their work.
     fn may_be_whole(&self, root: &Path, names: &BTreeSet<String>) -> bool {
         let checked_out = |name: &String| {
-            layout::CHECKOUT.iter().any(|mark| fs::symlink_metadata(root.join(name).join(mark)).is_ok())
+            layout::CHECKOUT
+                .iter()
+                .any(|mark| fs::symlink_metadata(root.join(name).join(mark)).is_ok())
         };
-        self.ground.places.may_be_brought_along(root) && names.len() < NAMES && !names.iter().any(checked_out)
+        self.ground.places.may_be_brought_along(root)
+            && names.len() < NAMES
+            && !names.iter().any(checked_out)
     }
 }
 
 /// The names in a directory, so far as they are text; none where it cannot be listed.
 fn names(dir: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().take(NAMES).flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-}
-
-/// Files that mark the root of a package.
-const PACKAGE: [&str; 14] = [
-    "package.json",
-    "pyproject.toml",
-    "pyvenv.cfg",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "deno.json",
-    "deno.jsonc",
-    "jsr.json",
-    "Gemfile",
-    "composer.json",
-    "go.mod",
-    "Cargo.toml",
-    "uv.lock",
-];
-
-/// How far above the output of a build its package is looked for.
-const BESIDE_OUTPUT: usize = 3;
-
-/// The package around a directory (followed): the nearest one with a mark of it, never the home,
-/// the state directory, what lies above either, a place of secrets, or what others share.
-///
-/// A `package.json` without a name marks no package where one further up has one: builds for
-/// two module systems put such a file beside their output (Node's documentation, "type").
-#[must_use]
-pub(crate) fn package_root(dir: &Path, places: &Places) -> Option<PathBuf> {
-    if let Some(modules) = layout::node_modules(dir) {
-        return Some(modules).filter(|modules| places.may_be_whole(modules));
-    }
-    let mut above = dir.ancestors().take_while(|root| places.may_be_whole(root));
-    let nearest = above.find(|root| PACKAGE.iter().any(|mark| root.join(mark).is_file()))?;
-    let package = "package.json";
-    let beside_output = nearest.join(package).is_file()
-        && !has_a_name(&nearest.join(package))
-        && !PACKAGE.iter().any(|mark| *mark != package && nearest.join(mark).is_file());
-    let named = above.take(BESIDE_OUTPUT).find(|root| has_a_name(&root.join(package)));
-    Some(named.filter(|_| beside_output).unwrap_or(nearest).to_owned())
-}
-
-fn has_a_name(package: &Path) -> bool {
-    let small = fs::metadata(package).is_ok_and(|found| found.is_file() && found.len() < 1024 * 1024);
-    let text = small.then(|| fs::read_to_string(package).ok()).flatten();
-    let json = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-    json.is_some_and(|json| json.get("name").is_some())
+    let entries = fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .take(NAMES)
+        .flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }
 
 #[cfg(test)]

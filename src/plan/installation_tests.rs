@@ -7,14 +7,24 @@ use tempfile::TempDir;
 use crate::plan::{Person, facts, program};
 
 /// A home with programs in it, laid out as the tools that people use lay them out.
-struct Home(TempDir, Person);
+struct Home(
+    #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
+    Person,
+);
 
 impl Home {
     fn new() -> Self {
         let base = tempfile::tempdir().unwrap();
         let home = base.path().canonicalize().unwrap().join("home");
         fs::create_dir_all(home.join(".supervisor")).unwrap();
-        let home = Self(base, Person { state: home.join(".supervisor"), home, uid: 1000 });
+        let home = Self(
+            base,
+            Person {
+                state: home.join(".supervisor"),
+                home,
+                uid: 1000,
+            },
+        );
         for secret in [
             "secret",
             ".ssh/id",
@@ -46,11 +56,18 @@ impl Home {
     fn link(&self, path: &str, to: &str) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let to = if to.starts_with("..") { to.into() } else { self.at(to) };
+        let to = if to.starts_with("..") {
+            to.into()
+        } else {
+            self.at(to)
+        };
         symlink(to, path).unwrap();
     }
     fn installation(&self, command: &str, path: &[&str], named: &[&str]) -> Installation {
-        let path: Vec<String> = path.iter().map(|dir| self.at(dir).to_str().unwrap().to_owned()).collect();
+        let path: Vec<String> = path
+            .iter()
+            .map(|dir| self.at(dir).to_str().unwrap().to_owned())
+            .collect();
         let path = SearchPath::parse(OsStr::new(&format!("{}:/usr/bin:/bin", path.join(":"))));
         let command = if command.contains('/') {
             self.at(command).to_str().unwrap().to_owned()
@@ -60,7 +77,11 @@ impl Home {
         let program = program::find(&command, &path).unwrap();
         let places = facts::places(&self.1).unwrap();
         let system = facts::system(&self.1).unwrap();
-        let ground = Ground { places: &places, system: &system, home: &self.1.home };
+        let ground = Ground {
+            places: &places,
+            system: &system,
+            home: &self.1.home,
+        };
         let named: Vec<PathBuf> = named.iter().map(|path| self.at(path)).collect();
         around(&program, &path, &named, ground)
     }
@@ -68,7 +89,11 @@ impl Home {
     fn reads<'a>(&self, installation: &Installation, files: &[&'a str]) -> Vec<&'a str> {
         let grants = || installation.own.iter().chain(&installation.linked);
         for grant in grants() {
-            assert_eq!(follow(&grant.path).unwrap().resolved, grant.path, "canonical and there");
+            assert_eq!(
+                follow(&grant.path).unwrap().resolved,
+                grant.path,
+                "canonical and there"
+            );
             assert!(!grant.reason.is_empty() && grant.rights == Rights::ReadExecute);
             for secret in [
                 "secret",
@@ -78,14 +103,20 @@ impl Home {
                 ".local/share/keyrings/login",
                 ".supervisor/mcp.json",
             ] {
-                assert!(!self.at(secret).starts_with(&grant.path), "{secret}: {grant:?}");
+                assert!(
+                    !self.at(secret).starts_with(&grant.path),
+                    "{secret}: {grant:?}"
+                );
             }
         }
         files
             .iter()
             .copied()
             .filter(|file| {
-                assert!(fs::symlink_metadata(self.at(file)).is_ok(), "{file} is not there");
+                assert!(
+                    fs::symlink_metadata(self.at(file)).is_ok(),
+                    "{file} is not there"
+                );
                 grants().any(|grant| self.at(file).starts_with(&grant.path))
             })
             .collect()
@@ -93,7 +124,11 @@ impl Home {
     #[track_caller]
     fn sees(&self, installation: &Installation, seen: &[&str], hidden: &[&str]) {
         assert_eq!(self.reads(installation, seen), seen, "{installation:#?}");
-        assert_eq!(self.reads(installation, hidden), [""; 0], "{installation:#?}");
+        assert_eq!(
+            self.reads(installation, hidden),
+            [""; 0],
+            "{installation:#?}"
+        );
     }
 }
 
@@ -109,20 +144,39 @@ fn one_deep_in_the_home() {
     home.binary("tool/bin/server");
     home.file("tool/data/words", "");
     home.file("other/data", "");
-    home.sees(&home.installation("server", &["tool/bin"], &[]), &["tool/data/words"], &["other/data"]);
-    home.sees(&home.installation("tool/bin/server", &[], &[]), &["tool/data/words"], &["other/data"]);
+    home.sees(
+        &home.installation("server", &["tool/bin"], &[]),
+        &["tool/data/words"],
+        &["other/data"],
+    );
+    home.sees(
+        &home.installation("tool/bin/server", &[], &[]),
+        &["tool/data/words"],
+        &["other/data"],
+    );
 }
 
 #[test]
 fn of_shared_roots_only_programs_and_libraries() {
     let home = Home::new();
     for root in [".local", ".", ".config", "../opt", ".cargo"] {
-        for file in ["bin/server", "lib/x.so", "libexec/helper", "share/data", "private"] {
+        for file in [
+            "bin/server",
+            "lib/x.so",
+            "libexec/helper",
+            "share/data",
+            "private",
+        ] {
             home.binary(&format!("{root}/{file}"));
         }
         let of = |file: &str| format!("{root}/{file}");
-        let (bin, lib, libexec, share, private) =
-            (of("bin/server"), of("lib/x.so"), of("libexec/helper"), of("share/data"), of("private"));
+        let (bin, lib, libexec, share, private) = (
+            of("bin/server"),
+            of("lib/x.so"),
+            of("libexec/helper"),
+            of("share/data"),
+            of("private"),
+        );
         if root != "../opt" {
             home.sees(
                 &home.installation(&bin, &[&of("bin")], &[]),
@@ -146,7 +200,11 @@ fn a_working_copy_is_no_installation() {
     );
     home.binary("repo/bin/server");
     home.file("repo/.git/config", "");
-    home.sees(&home.installation("repo/bin/server", &[], &[]), &["repo/bin/server"], &["repo/.git/config"]);
+    home.sees(
+        &home.installation("repo/bin/server", &[], &[]),
+        &["repo/bin/server"],
+        &["repo/.git/config"],
+    );
 }
 
 #[test]
@@ -154,9 +212,17 @@ fn a_program_outside_a_bin_gets_its_directory_and_never_the_home() {
     let home = Home::new();
     home.binary("app/server");
     home.file("app/lib.js", "");
-    home.sees(&home.installation("app/server", &[], &[]), &["app/server", "app/lib.js"], &[]);
+    home.sees(
+        &home.installation("app/server", &[], &[]),
+        &["app/server", "app/lib.js"],
+        &[],
+    );
     home.binary("server");
-    home.sees(&home.installation("server", &[""], &[]), &["server"], &["app/lib.js"]);
+    home.sees(
+        &home.installation("server", &[""], &[]),
+        &["server"],
+        &["app/lib.js"],
+    );
 }
 
 #[test]
@@ -176,13 +242,23 @@ fn a_script_that_is_the_program_brings_its_package() {
     }
     home.link(".local/bin/mcp", "src/mcp/build/index.js");
     let installation = home.installation("mcp", &[".local/bin"], &[]);
-    home.sees(&installation, &["src/mcp/package.json", ".local/bin/mcp"], &["src/other"]);
+    home.sees(
+        &installation,
+        &["src/mcp/package.json", ".local/bin/mcp"],
+        &["src/other"],
+    );
 }
 
 fn nvm(home: &Home, root: &str) {
     home.binary(&format!("{root}/bin/node"));
-    home.file(&format!("{root}/lib/node_modules/npm/bin/npx-cli.js"), "#!/usr/bin/env node\n");
-    home.link(&format!("{root}/bin/npx"), "../lib/node_modules/npm/bin/npx-cli.js");
+    home.file(
+        &format!("{root}/lib/node_modules/npm/bin/npx-cli.js"),
+        "#!/usr/bin/env node\n",
+    );
+    home.link(
+        &format!("{root}/bin/npx"),
+        "../lib/node_modules/npm/bin/npx-cli.js",
+    );
     home.file(&format!("{root}/etc/npmrc"), "");
     home.file(&format!("{root}/include/node/node.h"), "");
 }
@@ -191,9 +267,15 @@ fn nvm(home: &Home, root: &str) {
 fn nvm_fnm_asdf_mise_and_n_by_version() {
     for (root, other) in [
         (".nvm/versions/node/v20.1.0", ".nvm/alias/default"),
-        (".local/share/fnm/node-versions/v20.1.0/installation", ".local/share/fnm/other"),
+        (
+            ".local/share/fnm/node-versions/v20.1.0/installation",
+            ".local/share/fnm/other",
+        ),
         (".asdf/installs/nodejs/20.1.0", ".asdf/other"),
-        (".local/share/mise/installs/node/20.1.0", ".local/share/mise/other"),
+        (
+            ".local/share/mise/installs/node/20.1.0",
+            ".local/share/mise/other",
+        ),
         ("n/v20", "n-other"),
     ] {
         let home = Home::new();
@@ -215,10 +297,17 @@ fn nvm_fnm_asdf_mise_and_n_by_version() {
     // fnm's link for one shell.
     let home = Home::new();
     nvm(&home, ".local/share/fnm/node-versions/v20/installation");
-    home.link("run/fnm_multishells/1_2", ".local/share/fnm/node-versions/v20/installation");
+    home.link(
+        "run/fnm_multishells/1_2",
+        ".local/share/fnm/node-versions/v20/installation",
+    );
     home.file("run/other", "");
     let installation = home.installation("npx", &["run/fnm_multishells/1_2/bin"], &[]);
-    home.sees(&installation, &[".local/share/fnm/node-versions/v20/installation/bin/node"], &["run/other"]);
+    home.sees(
+        &installation,
+        &[".local/share/fnm/node-versions/v20/installation/bin/node"],
+        &["run/other"],
+    );
 }
 
 #[test]
@@ -228,7 +317,10 @@ fn node_in_a_shared_root_reads_the_settings_of_npm() {
     home.file(".local/share/x", "");
     home.sees(
         &home.installation("npx", &[".local/bin"], &[]),
-        &[".local/etc/npmrc", ".local/lib/node_modules/npm/bin/npx-cli.js"],
+        &[
+            ".local/etc/npmrc",
+            ".local/lib/node_modules/npm/bin/npx-cli.js",
+        ],
         &[".local/share/x", ".local/include/node/node.h"],
     );
 }
@@ -241,7 +333,10 @@ fn shims_of_pyenv_and_its_kin() {
         let of = |file: &str| format!("{root}/{file}");
         let manager = home.file(&of("libexec/manager"), "#!/bin/sh\n");
         home.link(&of(&format!("bin/{kin}")), &of("libexec/manager"));
-        home.file(&of("shims/python"), &format!("#!/usr/bin/env sh\nexec {} exec\n", manager.display()));
+        home.file(
+            &of("shims/python"),
+            &format!("#!/usr/bin/env sh\nexec {} exec\n", manager.display()),
+        );
         home.binary(&of("versions/3.11.7/bin/python"));
         home.file(&of("versions/3.11.7/lib/python3.11/os.py"), "");
         home.file(&of("plugins/x/y"), "");
@@ -250,7 +345,10 @@ fn shims_of_pyenv_and_its_kin() {
         home.file(&of(".git/config"), "");
         home.file(&of("test/x"), "");
         home.file(".python-version", "3.11.7");
-        let (hook, os) = (of(&format!("{kin}.d/hook")), of("versions/3.11.7/lib/python3.11/os.py"));
+        let (hook, os) = (
+            of(&format!("{kin}.d/hook")),
+            of("versions/3.11.7/lib/python3.11/os.py"),
+        );
         let needed = [
             &of("libexec/manager"),
             &of("shims/python"),
@@ -267,8 +365,16 @@ fn shims_of_pyenv_and_its_kin() {
             &needed,
             &[&of(".git/config"), &of("test/x")],
         );
-        home.sees(&home.installation("env", &[&of("shims")], &[]), &needed, &[&of(".git/config")]);
-        home.sees(&home.installation(&of("shims/python"), &[], &[]), &needed, &[&of(".git/config")]);
+        home.sees(
+            &home.installation("env", &[&of("shims")], &[]),
+            &needed,
+            &[&of(".git/config")],
+        );
+        home.sees(
+            &home.installation(&of("shims/python"), &[], &[]),
+            &needed,
+            &[&of(".git/config")],
+        );
     }
 }
 
@@ -282,7 +388,11 @@ fn shims_of_asdf_mise_and_volta() {
     home.file(".tool-versions", "");
     home.sees(
         &home.installation("node", &[".asdf/shims"], &[]),
-        &[".asdf/installs/nodejs/20/bin/node", ".asdf/plugins/nodejs/x", ".tool-versions"],
+        &[
+            ".asdf/installs/nodejs/20/bin/node",
+            ".asdf/plugins/nodejs/x",
+            ".tool-versions",
+        ],
         &[".asdf/downloads/x"],
     );
 
@@ -293,7 +403,10 @@ fn shims_of_asdf_mise_and_volta() {
     home.file(".local/share/other", "");
     home.sees(
         &home.installation("node", &[".local/share/mise/shims"], &[]),
-        &[".local/bin/mise", ".local/share/mise/installs/node/20/bin/node"],
+        &[
+            ".local/bin/mise",
+            ".local/share/mise/installs/node/20/bin/node",
+        ],
         &[".local/share/other"],
     );
 
@@ -320,7 +433,10 @@ fn rustup_brings_its_toolchains() {
     home.file(".cargo/credentials.toml", "");
     home.sees(
         &home.installation("cargo", &[".cargo/bin"], &[]),
-        &[".rustup/toolchains/stable/bin/cargo", ".rustup/settings.toml"],
+        &[
+            ".rustup/toolchains/stable/bin/cargo",
+            ".rustup/settings.toml",
+        ],
         &[".cargo/credentials.toml"],
     );
 }
@@ -329,31 +445,73 @@ fn rustup_brings_its_toolchains() {
 fn venv(home: &Home, root: &str, base: &str) {
     home.binary(&format!("{base}/bin/python3.12"));
     home.file(&format!("{base}/lib/python3.12/os.py"), "");
-    home.link(&format!("{root}/bin/python"), &format!("{base}/bin/python3.12"));
-    home.file(&format!("{root}/pyvenv.cfg"), &format!("home = {}/bin\n", home.at(base).display()));
+    home.link(
+        &format!("{root}/bin/python"),
+        &format!("{base}/bin/python3.12"),
+    );
+    home.file(
+        &format!("{root}/pyvenv.cfg"),
+        &format!("home = {}/bin\n", home.at(base).display()),
+    );
     home.file(&format!("{root}/lib/python3.12/site-packages/x.py"), "");
-    home.file(&format!("{root}/bin/server"), &format!("#!{}/bin/python\n", home.at(root).display()));
+    home.file(
+        &format!("{root}/bin/server"),
+        &format!("#!{}/bin/python\n", home.at(root).display()),
+    );
 }
 
 #[test]
 fn environments_bring_the_interpreter_they_were_made_from() {
     let base = ".local/share/uv/python/cpython-3.12";
-    for root in [".venv", "src/app/.venv", ".local/share/pipx/venvs/server", ".local/share/uv/tools/server"] {
+    for root in [
+        ".venv",
+        "src/app/.venv",
+        ".local/share/pipx/venvs/server",
+        ".local/share/uv/tools/server",
+    ] {
         let home = Home::new();
         venv(&home, root, base);
         home.file(".local/share/uv/other", "");
         let of = |file: &str| format!("{root}/{file}");
         let os = format!("{base}/lib/python3.12/os.py");
-        let seen = [os.as_str(), &of("lib/python3.12/site-packages/x.py"), &of("pyvenv.cfg")];
-        home.sees(&home.installation(&of("bin/server"), &[], &[]), &seen, &[".local/share/uv/other"]);
-        home.sees(&home.installation(&of("bin/python"), &[], &[]), &seen, &[".local/share/uv/other"]);
+        let seen = [
+            os.as_str(),
+            &of("lib/python3.12/site-packages/x.py"),
+            &of("pyvenv.cfg"),
+        ];
+        home.sees(
+            &home.installation(&of("bin/server"), &[], &[]),
+            &seen,
+            &[".local/share/uv/other"],
+        );
+        home.sees(
+            &home.installation(&of("bin/python"), &[], &[]),
+            &seen,
+            &[".local/share/uv/other"],
+        );
         // As pipx and uv link it into a directory of PATH: as the program, and as a neighbour.
         home.link(".local/bin/server", &of("bin/server"));
-        home.sees(&home.installation("server", &[".local/bin"], &[]), &seen, &[".local/share/uv/other"]);
-        home.sees(&home.installation("env", &[".local/bin"], &[]), &seen, &[".local/share/uv/other"]);
+        home.sees(
+            &home.installation("server", &[".local/bin"], &[]),
+            &seen,
+            &[".local/share/uv/other"],
+        );
+        home.sees(
+            &home.installation("env", &[".local/bin"], &[]),
+            &seen,
+            &[".local/share/uv/other"],
+        );
         // And as an argument of a shell.
-        home.sees(&home.installation("sh", &[], &[&of("bin/python")]), &seen, &[".local/share/uv/other"]);
-        home.sees(&home.installation("sh", &[], &[&of("bin/server")]), &seen, &[]);
+        home.sees(
+            &home.installation("sh", &[], &[&of("bin/python")]),
+            &seen,
+            &[".local/share/uv/other"],
+        );
+        home.sees(
+            &home.installation("sh", &[], &[&of("bin/server")]),
+            &seen,
+            &[],
+        );
     }
 }
 
@@ -375,9 +533,15 @@ fn packages_of_node_use_those_beside_them() {
         &["app/notes"],
     );
     // yarn's global packages lie below ~/.config.
-    home.file(".config/yarn/global/node_modules/server/cli.js", "#!/usr/bin/env sh\n");
+    home.file(
+        ".config/yarn/global/node_modules/server/cli.js",
+        "#!/usr/bin/env sh\n",
+    );
     home.file(".config/yarn/global/node_modules/dep/x.js", "");
-    home.link(".yarn/bin/server", ".config/yarn/global/node_modules/server/cli.js");
+    home.link(
+        ".yarn/bin/server",
+        ".config/yarn/global/node_modules/server/cli.js",
+    );
     home.sees(
         &home.installation("server", &[".yarn/bin"], &[]),
         &[".config/yarn/global/node_modules/dep/x.js"],
@@ -415,7 +579,10 @@ fn links_are_followed_to_a_bound() {
     let home = Home::new();
     for number in 0..LINKED + 8 {
         home.binary(&format!("apps/{number:04}/bin/tool"));
-        home.link(&format!(".local/bin/{number:04}"), &format!("apps/{number:04}/bin/tool"));
+        home.link(
+            &format!(".local/bin/{number:04}"),
+            &format!("apps/{number:04}/bin/tool"),
+        );
     }
     let linked = home.installation("env", &[".local/bin"], &[]).linked;
     let roots: BTreeSet<_> = linked
@@ -433,7 +600,14 @@ fn arguments_that_are_no_programs_bring_nothing() {
     let installation = home.installation(
         "sh",
         &[],
-        &["plain", "secret/x", ".ssh/id", ".ssh", "gone", ".supervisor/mcp.json"],
+        &[
+            "plain",
+            "secret/x",
+            ".ssh/id",
+            ".ssh",
+            "gone",
+            ".supervisor/mcp.json",
+        ],
     );
     assert_eq!(installation, Installation::default());
 }
@@ -442,7 +616,10 @@ fn arguments_that_are_no_programs_bring_nothing() {
 fn entries_of_path_that_are_never_granted() {
     let home = Home::new();
     home.file("file", "");
-    let installation =
-        home.installation("env", &["", "..", ".ssh", ".config", "file", "gone", ".supervisor"], &[]);
+    let installation = home.installation(
+        "env",
+        &["", "..", ".ssh", ".config", "file", "gone", ".supervisor"],
+        &[],
+    );
     assert_eq!(installation.own, []);
 }

@@ -33,16 +33,31 @@ const NODE: Words = Words {
     ],
     ends: &["-e", "--eval", "-p", "--print", "-pe", "--run", "-"],
 };
-const PYTHON: Words =
-    Words { verb: None, takes: &["-W", "-X", "--check-hash-based-pycs"], ends: &["-c", "-m", "-"] };
+const PYTHON: Words = Words {
+    verb: None,
+    takes: &["-W", "-X", "--check-hash-based-pycs"],
+    ends: &["-c", "-m", "-"],
+};
 const SHELL: Words = Words {
     verb: None,
     takes: &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"],
     ends: &["-c", "-s", "-"],
 };
-const RUBY: Words = Words { verb: None, takes: &["-r", "-I", "-C", "-E", "--encoding"], ends: &["-e", "-"] };
-const PERL: Words = Words { verb: None, takes: &[], ends: &["-e", "-E", "-"] };
-const PHP: Words = Words { verb: None, takes: &["-c", "-d", "-z"], ends: &["-r", "-B", "-R", "-S", "-"] };
+const RUBY: Words = Words {
+    verb: None,
+    takes: &["-r", "-I", "-C", "-E", "--encoding"],
+    ends: &["-e", "-"],
+};
+const PERL: Words = Words {
+    verb: None,
+    takes: &[],
+    ends: &["-e", "-E", "-"],
+};
+const PHP: Words = Words {
+    verb: None,
+    takes: &["-c", "-d", "-z"],
+    ends: &["-r", "-B", "-R", "-S", "-"],
+};
 const DENO: Words = Words {
     verb: Some("run"),
     takes: &[
@@ -87,14 +102,26 @@ const UV: Words = Words {
     ],
     ends: &["-m", "--module", "-"],
 };
-const JAVA: Words =
-    Words { verb: None, takes: &["-cp", "-classpath", "--class-path", "-p", "--module-path"], ends: &[] };
+const JAVA: Words = Words {
+    verb: None,
+    takes: &["-cp", "-classpath", "--class-path", "-p", "--module-path"],
+    ends: &[],
+};
 const DOTNET: Words = Words {
     verb: None,
-    takes: &["--roll-forward", "--additionalprobingpath", "--depsfile", "--runtimeconfig"],
+    takes: &[
+        "--roll-forward",
+        "--additionalprobingpath",
+        "--depsfile",
+        "--runtimeconfig",
+    ],
     ends: &["run"],
 };
-const OTHER: Words = Words { verb: None, takes: &[], ends: &["-e", "-"] };
+const OTHER: Words = Words {
+    verb: None,
+    takes: &[],
+    ends: &["-e", "-"],
+};
 
 /// What is known of an interpreter, by the name of its program; versions are no matter.
 fn words(program: &str) -> Option<&'static Words> {
@@ -111,7 +138,8 @@ fn words(program: &str) -> Option<&'static Words> {
         "uv" => &UV,
         "java" => &JAVA,
         "dotnet" => &DOTNET,
-        "lua" | "luajit" | "Rscript" | "julia" | "guile" | "tclsh" | "escript" | "fish" | "pwsh" => &OTHER,
+        "lua" | "luajit" | "Rscript" | "julia" | "guile" | "tclsh" | "escript" | "fish"
+        | "pwsh" => &OTHER,
         _ => return None,
     })
 }
@@ -148,7 +176,10 @@ mod tests {
     fn scripts_of_interpreters() {
         for (line, expected) in [
             ("node /x/index.js --flag /y", Some("/x/index.js")),
-            ("/usr/bin/node --require /x/hook.js --enable-source-maps /x/index.js", Some("/x/index.js")),
+            (
+                "/usr/bin/node --require /x/hook.js --enable-source-maps /x/index.js",
+                Some("/x/index.js"),
+            ),
             ("node --env-file=/x/.env /y/index.js", Some("/y/index.js")),
             ("node --env-file /x/.env /y/index.js", Some("/y/index.js")),
             ("node -e /x", None),
@@ -158,7 +189,10 @@ mod tests {
             ("python3 -c pass /x/file", None),
             ("sh -c exec /x/file", None),
             ("bash /x/run.sh", Some("/x/run.sh")),
-            ("deno run -A --config /c.json /x/main.ts", Some("/x/main.ts")),
+            (
+                "deno run -A --config /c.json /x/main.ts",
+                Some("/x/main.ts"),
+            ),
             ("bun /x/main.ts", Some("/x/main.ts")),
             ("bun run /x/main.ts", Some("/x/main.ts")),
             ("uv --directory /d run /x/server.py", Some("/x/server.py")),

@@ -1,5 +1,8 @@
 //! Where a path leads, link by link.
-#![expect(clippy::disallowed_methods, reason = "asked by `facts` and what it asks: this room reads links")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "asked by `facts` and what it asks: this room reads links"
+)]
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -28,7 +31,10 @@ pub(crate) struct Followed {
 /// on the way may not be searched, `ELOOP` after 40 links, `InvalidInput` for a relative path.
 pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
     if !path.is_absolute() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a relative path"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a relative path",
+        ));
     }
     let mut ahead: VecDeque<OsString> = parts(path).collect();
     let mut resolved = PathBuf::from("/");
@@ -75,7 +81,11 @@ pub(crate) fn settle(path: &Path) -> PathBuf {
     let mut there = path;
     loop {
         match follow(there) {
-            Ok(followed) => return followed.resolved.join(rest.iter().rev().collect::<PathBuf>()),
+            Ok(followed) => {
+                return followed
+                    .resolved
+                    .join(rest.iter().rev().collect::<PathBuf>());
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match (there.parent(), there.file_name()) {
                     (Some(parent), Some(name)) => {
@@ -108,10 +118,17 @@ mod tests {
         assert_eq!(followed.resolved, base.join("real/sub/file"));
         assert_eq!(
             followed.links,
-            [base.join("relative"), base.join("absolute"), base.join("real/sub/twice")]
+            [
+                base.join("relative"),
+                base.join("absolute"),
+                base.join("real/sub/twice")
+            ]
         );
         // `..` goes up from where a link leads, as in the kernel.
-        assert_eq!(follow(&base.join("relative/../sub")).unwrap().resolved, base.join("real/sub"));
+        assert_eq!(
+            follow(&base.join("relative/../sub")).unwrap().resolved,
+            base.join("real/sub")
+        );
     }
 
     #[test]
@@ -121,9 +138,18 @@ mod tests {
         symlink("circle", base.join("circle")).unwrap();
         symlink("gone", base.join("dangling")).unwrap();
         fs::write(base.join("file"), "").unwrap();
-        assert_eq!(follow(&base.join("circle")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
-        assert_eq!(follow(&base.join("dangling")).unwrap_err().kind(), io::ErrorKind::NotFound);
-        assert_eq!(follow(&base.join("file/x")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
+        assert_eq!(
+            follow(&base.join("circle")).unwrap_err().raw_os_error(),
+            Some(libc::ELOOP)
+        );
+        assert_eq!(
+            follow(&base.join("dangling")).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+        assert_eq!(
+            follow(&base.join("file/x")).unwrap_err().kind(),
+            io::ErrorKind::NotADirectory
+        );
         assert!(follow(Path::new("relative")).is_err());
     }
 

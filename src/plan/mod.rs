@@ -14,10 +14,12 @@ pub(crate) mod facts;
 pub(crate) mod format;
 pub(crate) mod git;
 pub(crate) mod grants;
+pub(crate) mod identity;
 pub(crate) mod installation;
 pub(crate) mod interpreter;
 pub(crate) mod layout;
 pub(crate) mod links;
+pub(crate) mod package;
 pub(crate) mod places;
 pub(crate) mod program;
 pub(crate) mod record;
@@ -44,8 +46,6 @@ pub struct RunRequest {
 /// What this machine says, read once; everything after it is pure.
 #[derive(Clone, Debug)]
 pub struct HostFacts {
-    /// Who runs the supervisor and where its things are.
-    pub person: Person,
     /// The state directory, its links followed so far as it is there.
     pub state: PathBuf,
     /// The search path the server gets: absolute entries, in order, as written.

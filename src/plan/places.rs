@@ -85,7 +85,10 @@ impl Places {
         for place in std::mem::take(&mut data.places) {
             let path = here(&place.path);
             let leads = leads_to(&path).filter(|leads| *leads != path);
-            data.places.extend(leads.map(|path| Place { path, ..place.clone() }));
+            data.places.extend(leads.map(|path| Place {
+                path,
+                ..place.clone()
+            }));
             data.places.push(Place { path, ..place });
         }
         for list in [&mut data.system, &mut data.shared] {
@@ -93,7 +96,11 @@ impl Places {
                 tree.path = here(&tree.path);
             }
         }
-        Ok(Self { home: home.to_owned(), state: state.to_vec(), data })
+        Ok(Self {
+            home: home.to_owned(),
+            state: state.to_vec(),
+            data,
+        })
     }
 
     /// Whether a path is the state directory or lies in it.
@@ -121,14 +128,20 @@ impl Places {
         if let Some(tree) = self.data.shared.iter().find(|tree| dir == tree.path) {
             return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
         }
-        if let Some(tree) = self.data.system.iter().find(|tree| dir.starts_with(&tree.path)) {
+        if let Some(tree) = self
+            .data
+            .system
+            .iter()
+            .find(|tree| dir.starts_with(&tree.path))
+        {
             return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
         }
         let overlap = |place: &&Place| dir.starts_with(&place.path) || place.path.starts_with(dir);
         if let Some(place) = self.data.places.iter().find(overlap) {
             return Some(format!("{} holds {}", shown(&place.path), place.reason));
         }
-        self.named(dir).map(|name| format!("a directory named {} holds {}", name.name, name.reason))
+        self.named(dir)
+            .map(|name| format!("a directory named {} holds {}", name.name, name.reason))
     }
 
     /// Whether a directory that a person or `PATH` names may be granted to be read and executed
@@ -153,16 +166,24 @@ impl Places {
     #[must_use]
     pub(crate) fn secrets(&self, path: &Path) -> Option<&str> {
         let overlap = |place: &&Place| {
-            place.holds == Holds::Secrets && (path.starts_with(&place.path) || place.path.starts_with(path))
+            place.holds == Holds::Secrets
+                && (path.starts_with(&place.path) || place.path.starts_with(path))
         };
-        let place = self.data.places.iter().find(overlap).map(|place| place.reason.as_str());
+        let place = self
+            .data
+            .places
+            .iter()
+            .find(overlap)
+            .map(|place| place.reason.as_str());
         let name = || self.named(path).filter(|name| name.holds == Holds::Secrets);
         place.or_else(|| name().map(|name| name.reason.as_str()))
     }
 
     fn named(&self, path: &Path) -> Option<&Name> {
-        let is =
-            |name: &Name| path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name));
+        let is = |name: &Name| {
+            path.components()
+                .any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name))
+        };
         self.data.names.iter().find(|name| is(name))
     }
 }
@@ -172,16 +193,27 @@ mod tests {
     use super::*;
 
     fn places() -> Places {
-        let leads = |path: &Path| path.ends_with(".config").then(|| "/data/dotfiles/config".into());
-        Places::new(Path::new("/home/u"), &["/home/u/.supervisor".into(), "/data/state".into()], leads)
-            .unwrap()
+        let leads = |path: &Path| {
+            path.ends_with(".config")
+                .then(|| "/data/dotfiles/config".into())
+        };
+        Places::new(
+            Path::new("/home/u"),
+            &["/home/u/.supervisor".into(), "/data/state".into()],
+            leads,
+        )
+        .unwrap()
     }
 
     #[test]
     fn the_data_is_sound() {
         let data: Data = serde_json::from_str(TEXT).unwrap();
         let paths = data.places.iter().map(|place| (&place.path, &place.reason));
-        let trees = data.system.iter().chain(&data.shared).map(|tree| (&tree.path, &tree.reason));
+        let trees = data
+            .system
+            .iter()
+            .chain(&data.shared)
+            .map(|tree| (&tree.path, &tree.reason));
         let mut seen = std::collections::BTreeSet::new();
         for (path, reason) in paths.chain(trees) {
             assert!(path.is_absolute() || path.starts_with("~"), "{path:?}");

@@ -1,21 +1,18 @@
 //! The program of a declaration: found along `PATH`, followed through links and first lines to
-//! the file that the kernel executes, and known again by its content.
-#![expect(clippy::disallowed_methods, reason = "this room looks at programs")]
+//! the file that the kernel executes.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AT_FDCWD, AtFlags};
-use nix::libc;
-use nix::sys::stat::FileStat;
 use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::unistd::{AccessFlags, faccessat};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::format::{Format, HEAD, format};
+pub(crate) use super::identity::{Stat, identity};
+use super::identity::{cannot, open};
 use super::links::{follow, settle};
 use super::{PlanError, SearchPath};
 
@@ -64,7 +61,13 @@ impl Program {
     /// A program that was not looked for.
     #[cfg(test)]
     pub(crate) fn test(found: &str, exec: &str) -> Self {
-        let stat = Stat { dev: 1, ino: 2, size: 3, mtime: 4, ctime: 5 };
+        let stat = Stat {
+            dev: 1,
+            ino: 2,
+            size: 3,
+            mtime: 4,
+            ctime: 5,
+        };
         Self {
             found: found.into(),
             resolved: found.into(),
@@ -83,66 +86,6 @@ impl Program {
     }
 }
 
-/// What a file is known by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Identity {
-    /// SHA-256 of its content, in lower-case hex.
-    pub(crate) sha256: String,
-    /// The fields that tell cheaply whether it may have changed.
-    pub(crate) stat: Stat,
-}
-
-/// The fields of stat(2) that change with a file. Times are nanoseconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Stat {
-    /// The file system.
-    pub(crate) dev: u64,
-    /// Its number there.
-    pub(crate) ino: u64,
-    /// Bytes.
-    pub(crate) size: u64,
-    /// When its content changed.
-    pub(crate) mtime: i64,
-    /// When anything of it changed.
-    pub(crate) ctime: i64,
-}
-
-impl Stat {
-    /// The fields of a file that was asked through `nix`.
-    #[must_use]
-    #[allow(
-        clippy::useless_conversion,
-        clippy::unnecessary_fallible_conversions,
-        reason = "the widths differ between systems"
-    )]
-    pub(crate) fn of(stat: &FileStat) -> Self {
-        Self {
-            dev: u64::try_from(stat.st_dev).unwrap_or(u64::MAX),
-            ino: u64::from(stat.st_ino),
-            size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
-            mtime: nanoseconds(i64::from(stat.st_mtime), i64::from(stat.st_mtime_nsec)),
-            ctime: nanoseconds(i64::from(stat.st_ctime), i64::from(stat.st_ctime_nsec)),
-        }
-    }
-
-    fn of_metadata(metadata: &Metadata) -> Self {
-        Self {
-            dev: metadata.dev(),
-            ino: metadata.ino(),
-            size: metadata.size(),
-            mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-            ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-}
-
-/// Good to the year 2262; beyond it every time is the same.
-fn nanoseconds(seconds: i64, rest: i64) -> i64 {
-    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
-}
-
 /// Finds a program and all that stands between it and the kernel.
 ///
 /// # Errors
@@ -153,17 +96,38 @@ fn nanoseconds(seconds: i64, rest: i64) -> i64 {
 /// program from another directory); [`PlanError::NotUtf8`].
 pub(crate) fn find(command: &str, path: &SearchPath) -> Result<Program, PlanError> {
     let found = locate(command, path)?;
-    let mut trace = Trace { path, named: 0, links: Vec::new(), files: Vec::new(), compared: Vec::new() };
+    let mut trace = Trace {
+        path,
+        named: 0,
+        links: Vec::new(),
+        files: Vec::new(),
+        compared: Vec::new(),
+    };
     let (exec, prefix) = trace.walk(&found, command).map_err(|error| match error {
         // In the declaration's own word, which the person knows.
         PlanError::ProgramNotFound { program } if Path::new(&program) == found => {
-            PlanError::ProgramNotFound { program: command.to_owned() }
+            PlanError::ProgramNotFound {
+                program: command.to_owned(),
+            }
         }
         other => other,
     })?;
-    let Trace { links, files, compared, .. } = trace;
+    let Trace {
+        links,
+        files,
+        compared,
+        ..
+    } = trace;
     let resolved = files.first().cloned().unwrap_or_else(|| exec.clone());
-    Ok(Program { found, resolved, exec, prefix, links, files, compared })
+    Ok(Program {
+        found,
+        resolved,
+        exec,
+        prefix,
+        links,
+        files,
+        compared,
+    })
 }
 
 /// A command as it is kept in a declaration: one that names a path is made absolute from `cwd`,
@@ -185,37 +149,6 @@ pub(crate) fn absolute(command: &str, cwd: &Path) -> Result<String, PlanError> {
     utf8(&kept)
 }
 
-/// The content and the fields of a regular file; never waits on a FIFO or device.
-///
-/// # Errors
-/// As [`find`]; [`PlanError::Look`] also where it changed while it was read.
-pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
-    let look = |source| PlanError::Look { path: path.display().to_string(), source };
-    let (mut file, before) = open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hash.update(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(look(error)),
-        }
-    }
-    let stat = Stat::of_metadata(&file.metadata().map_err(look)?);
-    if stat != Stat::of_metadata(&before) {
-        return Err(look(io::Error::other("it changed while it was read")));
-    }
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Identity { sha256, stat })
-}
-
-/// The fields alone.
-#[cfg(test)]
-pub(crate) fn stat_only(path: &Path) -> Result<Stat, PlanError> {
-    open(path).map(|(_, metadata)| Stat::of_metadata(&metadata))
-}
-
 /// Where a command is, not followed.
 fn locate(command: &str, path: &SearchPath) -> Result<PathBuf, PlanError> {
     let given = Path::new(command);
@@ -224,21 +157,29 @@ fn locate(command: &str, path: &SearchPath) -> Result<PathBuf, PlanError> {
     }
     if command.contains('/') {
         let why = "it is named from a directory; declare it by its absolute path";
-        return Err(PlanError::ProgramUnusable { path: given.to_owned(), why });
+        return Err(PlanError::ProgramUnusable {
+            path: given.to_owned(),
+            why,
+        });
     }
     // None is looked through where none was given; `which` would take the directory handed in,
     // which is never used otherwise, since every entry is absolute.
     if path.0.is_empty() {
-        return Err(PlanError::ProgramNotFound { program: command.to_owned() });
+        return Err(PlanError::ProgramNotFound {
+            program: command.to_owned(),
+        });
     }
-    which::which_in(command, Some(path.to_env()), "/")
-        .map_err(|_| PlanError::ProgramNotFound { program: command.to_owned() })
+    which::which_in(command, Some(path.to_env()), "/").map_err(|_| PlanError::ProgramNotFound {
+        program: command.to_owned(),
+    })
 }
 
 fn utf8(path: &Path) -> Result<String, PlanError> {
     match path.to_str() {
         Some(text) => Ok(text.to_owned()),
-        None => Err(PlanError::NotUtf8 { path: path.to_owned() }),
+        None => Err(PlanError::NotUtf8 {
+            path: path.to_owned(),
+        }),
     }
 }
 
@@ -275,7 +216,11 @@ impl Trace<'_> {
                         self.found_by_env(name)?;
                     }
                     // `load_script` puts these in place of the first word.
-                    let words = [Some(line.interpreter.clone()), line.argument.clone(), Some(utf8(&at)?)];
+                    let words = [
+                        Some(line.interpreter.clone()),
+                        line.argument.clone(),
+                        Some(utf8(&at)?),
+                    ];
                     prefix.splice(..1, words.into_iter().flatten());
                     at = PathBuf::from(line.interpreter);
                 }
@@ -308,7 +253,10 @@ impl Trace<'_> {
     }
 
     fn look(&mut self, path: &Path) -> Result<(PathBuf, Stat, Format), PlanError> {
-        let unusable = |why| PlanError::ProgramUnusable { path: path.to_owned(), why };
+        let unusable = |why| PlanError::ProgramUnusable {
+            path: path.to_owned(),
+            why,
+        };
         let followed = follow(path).map_err(|error| cannot(path, error))?;
         self.links.extend(followed.links);
         self.files.push(followed.resolved.clone());
@@ -316,48 +264,12 @@ impl Trace<'_> {
         may_execute(&followed.resolved, &file, &metadata).map_err(unusable)?;
         let mut head = Vec::with_capacity(HEAD);
         let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
-        Read::by_ref(&mut file).take(most).read_to_end(&mut head).map_err(|error| cannot(path, error))?;
+        Read::by_ref(&mut file)
+            .take(most)
+            .read_to_end(&mut head)
+            .map_err(|error| cannot(path, error))?;
         let format = format(&head).map_err(unusable)?;
         Ok((followed.resolved, Stat::of_metadata(&metadata), format))
-    }
-}
-
-/// Opens a regular file to read it; anything else is refused without being opened, since to
-/// open a device may do something and to open a FIFO may wait.
-fn open(path: &Path) -> Result<(File, Metadata), PlanError> {
-    let regular = |metadata: &Metadata| match kind(metadata) {
-        None => Ok(()),
-        Some(why) => Err(PlanError::ProgramUnusable { path: path.to_owned(), why }),
-    };
-    regular(&fs::metadata(path).map_err(|error| cannot(path, error))?)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY)
-        .open(path)
-        .map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => PlanError::ProgramUnusable {
-                path: path.to_owned(),
-                why: "it may not be read, so that it could not be known again",
-            },
-            _ => cannot(path, error),
-        })?;
-    let metadata = file.metadata().map_err(|error| cannot(path, error))?;
-    regular(&metadata)?;
-    Ok((file, metadata))
-}
-
-fn kind(metadata: &Metadata) -> Option<&'static str> {
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        None
-    } else if kind.is_dir() {
-        Some("it is a directory")
-    } else if kind.is_fifo() {
-        Some("it is a FIFO")
-    } else if kind.is_char_device() || kind.is_block_device() {
-        Some("it is a device")
-    } else {
-        Some("it is no regular file")
     }
 }
 
@@ -369,19 +281,8 @@ fn may_execute(path: &Path, file: &File, metadata: &Metadata) -> Result<(), &'st
         return Err("it lies on a file system from which nothing is executed (noexec)");
     }
     // As the effective user, where access(2) asks for the real one.
-    faccessat(AT_FDCWD, path, AccessFlags::X_OK, AtFlags::AT_EACCESS).map_err(|_| "you may not execute it")
-}
-
-fn cannot(path: &Path, error: io::Error) -> PlanError {
-    let unusable = |why| PlanError::ProgramUnusable { path: path.to_owned(), why };
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            PlanError::ProgramNotFound { program: path.display().to_string() }
-        }
-        ErrorKind::PermissionDenied => unusable("a directory above it may not be searched"),
-        _ if error.raw_os_error() == Some(libc::ELOOP) => unusable("its links lead in a circle"),
-        _ => PlanError::Look { path: path.display().to_string(), source: error },
-    }
+    faccessat(AT_FDCWD, path, AccessFlags::X_OK, AtFlags::AT_EACCESS)
+        .map_err(|_| "you may not execute it")
 }
 
 #[cfg(test)]

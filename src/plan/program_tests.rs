@@ -1,11 +1,18 @@
+#![expect(clippy::disallowed_methods, reason = "tests lay files out")]
+
 use super::*;
+use crate::plan::identity::{Identity, stat_only};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use tempfile::TempDir;
 
-struct Tree(TempDir, PathBuf);
+struct Tree(
+    #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
+    PathBuf,
+);
 
 impl Tree {
     fn new() -> Self {
@@ -31,7 +38,9 @@ impl Tree {
         find(command, &self.search())
     }
     fn why(&self, path: &str) -> String {
-        self.find(self.at(path).to_str().unwrap()).unwrap_err().to_string()
+        self.find(self.at(path).to_str().unwrap())
+            .unwrap_err()
+            .to_string()
     }
 }
 
@@ -49,8 +58,17 @@ fn a_binary_is_executed_where_its_links_lead_and_named_as_declared() {
     assert_eq!(program.resolved, fs::canonicalize("/bin/sh").unwrap());
     assert_eq!(program.exec, program.resolved);
     assert_eq!(program.prefix, ["mysh"]);
-    assert!(program.links.starts_with(&[tree.at("bin/mysh"), tree.at("hop")]), "{:?}", program.links);
-    assert_eq!(program.unchanged(), [(program.exec.clone(), stat_only(&program.exec).unwrap())]);
+    assert!(
+        program
+            .links
+            .starts_with(&[tree.at("bin/mysh"), tree.at("hop")]),
+        "{:?}",
+        program.links
+    );
+    assert_eq!(
+        program.unchanged(),
+        [(program.exec.clone(), stat_only(&program.exec).unwrap())]
+    );
     assert!(!program.is_script());
 }
 
@@ -61,10 +79,20 @@ fn a_script_is_given_to_its_interpreter_as_the_kernel_would() {
     symlink(&script, tree.at("bin/run")).unwrap();
     let program = tree.find("run").unwrap();
     assert_eq!(program.exec, fs::canonicalize("/bin/sh").unwrap());
-    assert_eq!(program.prefix, ["/bin/sh".to_owned(), "-e  x".into(), text(&tree.at("bin/run"))]);
+    assert_eq!(
+        program.prefix,
+        [
+            "/bin/sh".to_owned(),
+            "-e  x".into(),
+            text(&tree.at("bin/run"))
+        ]
+    );
     assert_eq!(program.resolved, script);
     let compared = program.unchanged();
-    assert_eq!(compared[0], (tree.at("bin/run"), stat_only(&script).unwrap()));
+    assert_eq!(
+        compared[0],
+        (tree.at("bin/run"), stat_only(&script).unwrap())
+    );
     assert_eq!(compared[1].0, program.exec);
     assert_eq!(program.stat(), Some(stat_only(&script).unwrap()));
 }
@@ -77,11 +105,27 @@ fn scripts_nest_as_in_the_kernel() {
     let middle = tree.file("middle", &format!("#!{} one  two\n", outer.display()));
     let inner = tree.file("inner", &format!("#!{}\n", middle.display()));
     let program = tree.find(&text(&inner)).unwrap();
-    let expected = ["/bin/sh", "-u", &text(&outer), "one  two", &text(&middle), &text(&inner)];
+    let expected = [
+        "/bin/sh",
+        "-u",
+        &text(&outer),
+        "one  two",
+        &text(&middle),
+        &text(&inner),
+    ];
     assert_eq!(program.prefix, expected);
-    let said = std::process::Command::new(&inner).arg("last").output().unwrap();
+    let said = std::process::Command::new(&inner)
+        .arg("last")
+        .output()
+        .unwrap();
     let expected: Vec<&str> = expected[2..].iter().copied().chain(["last"]).collect();
-    assert_eq!(String::from_utf8(said.stdout).unwrap().lines().collect::<Vec<_>>(), expected);
+    assert_eq!(
+        String::from_utf8(said.stdout)
+            .unwrap()
+            .lines()
+            .collect::<Vec<_>>(),
+        expected
+    );
 }
 
 #[test]
@@ -89,12 +133,26 @@ fn nesting_ends_where_the_kernel_ends() {
     let tree = Tree::new();
     let mut last = PathBuf::from("/bin/sh");
     for number in 0..6 {
-        last = tree.file(&format!("script-{number}"), &format!("#!{}\n", last.display()));
+        last = tree.file(
+            &format!("script-{number}"),
+            &format!("#!{}\n", last.display()),
+        );
     }
     assert!(tree.find(&text(&tree.at("script-4"))).is_ok());
-    assert!(std::process::Command::new(tree.at("script-4")).output().is_ok());
-    assert!(tree.why("script-5").contains("further than the kernel goes"));
-    assert!(std::process::Command::new(tree.at("script-5")).output().is_err());
+    assert!(
+        std::process::Command::new(tree.at("script-4"))
+            .output()
+            .is_ok()
+    );
+    assert!(
+        tree.why("script-5")
+            .contains("further than the kernel goes")
+    );
+    assert!(
+        std::process::Command::new(tree.at("script-5"))
+            .output()
+            .is_err()
+    );
     let own = tree.file("own", &format!("#!{}\n", tree.at("own").display()));
     assert!(tree.find(&text(&own)).is_err());
 }
@@ -107,15 +165,28 @@ fn what_env_finds_is_followed_and_env_is_executed() {
     let script = tree.file("app/cli.js", "#!/usr/bin/env interp\n");
     let program = tree.find(&text(&script)).unwrap();
     assert_eq!(program.exec, fs::canonicalize("/usr/bin/env").unwrap());
-    assert_eq!(program.prefix, ["/usr/bin/env".to_owned(), "interp".into(), text(&script)]);
+    assert_eq!(
+        program.prefix,
+        ["/usr/bin/env".to_owned(), "interp".into(), text(&script)]
+    );
     assert!(program.files.contains(&real) && program.links.contains(&tree.at("bin/interp")));
-    assert!(!program.unchanged().iter().any(|(path, _)| path.starts_with(tree.at("tool"))));
+    assert!(
+        !program
+            .unchanged()
+            .iter()
+            .any(|(path, _)| path.starts_with(tree.at("tool")))
+    );
 
     tree.file("app/gone", "#!/usr/bin/env no-such-interpreter\n");
     let error = tree.find(&text(&tree.at("app/gone"))).unwrap_err();
-    assert!(matches!(error, PlanError::ProgramNotFound { program } if program == "no-such-interpreter"));
+    assert!(
+        matches!(error, PlanError::ProgramNotFound { program } if program == "no-such-interpreter")
+    );
     tree.file("bin/circle", "#!/usr/bin/env circle\n");
-    assert!(matches!(tree.find("circle"), Err(PlanError::ProgramUnusable { .. })));
+    assert!(matches!(
+        tree.find("circle"),
+        Err(PlanError::ProgramUnusable { .. })
+    ));
 }
 
 #[test]
@@ -143,20 +214,34 @@ fn what_could_not_run_is_refused_with_the_reason() {
         ("text", "format"),
         ("crlf", "CR LF"),
         ("relative", "relative"),
-        ("no-interpreter", "/no/such/interpreter: a script's first line names it"),
+        (
+            "no-interpreter",
+            "/no/such/interpreter: a script's first line names it",
+        ),
         ("empty", "empty"),
     ] {
         let said = tree.why(path);
-        assert!(said.starts_with("cannot run") && said.contains(why), "{path}: {said}");
+        assert!(
+            said.starts_with("cannot run") && said.contains(why),
+            "{path}: {said}"
+        );
     }
-    for gone in [text(&tree.at("gone")), text(&tree.at("empty/x")), "no-such-program".into(), String::new()] {
+    for gone in [
+        text(&tree.at("gone")),
+        text(&tree.at("empty/x")),
+        "no-such-program".into(),
+        String::new(),
+    ] {
         match tree.find(&gone) {
             Err(PlanError::ProgramNotFound { program }) => assert_eq!(program, gone),
             other => panic!("{gone}: {other:?}"),
         }
     }
     for relative in ["./x", "bin/x", "../x"] {
-        assert!(matches!(tree.find(relative), Err(PlanError::ProgramUnusable { .. })), "{relative}");
+        assert!(
+            matches!(tree.find(relative), Err(PlanError::ProgramUnusable { .. })),
+            "{relative}"
+        );
     }
 }
 
@@ -172,10 +257,16 @@ fn without_a_search_path_nothing_is_found_by_name() {
     let tree = Tree::new();
     let none = SearchPath::default();
     for name in ["sh", "bin", "init", "etc"] {
-        assert!(matches!(find(name, &none), Err(PlanError::ProgramNotFound { .. })), "{name}");
+        assert!(
+            matches!(find(name, &none), Err(PlanError::ProgramNotFound { .. })),
+            "{name}"
+        );
     }
     let script = tree.file("app/cli.js", "#!/usr/bin/env no-such-interpreter\n");
-    assert_eq!(find(&text(&script), &none).unwrap().prefix[1], "no-such-interpreter");
+    assert_eq!(
+        find(&text(&script), &none).unwrap().prefix[1],
+        "no-such-interpreter"
+    );
 }
 
 #[test]
@@ -196,7 +287,10 @@ fn an_identity_holds_content_and_fields() {
     let tree = Tree::new();
     let file = tree.file("file", "abc");
     let first = identity(&file).unwrap();
-    assert_eq!(first.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_eq!(
+        first.sha256,
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    );
     assert_eq!(first.stat, stat_only(&file).unwrap());
     assert_eq!(first.stat, Stat::of(&nix::sys::stat::stat(&file).unwrap()));
     tree.file("new", "abc");

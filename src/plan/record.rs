@@ -1,5 +1,8 @@
 //! What a declaration names on disk: the reads that `add` records, and what they are now.
-#![expect(clippy::disallowed_methods, reason = "this room looks at what a declaration names")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this room looks at what a declaration names"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret;
 
-use super::installation::package_root;
 use super::links::follow;
+use super::package::package_root;
 use super::places::Places;
 use super::{Person, PlanError, ReadFact, facts, interpreter};
 use crate::declaration::{AbsolutePath, Read, ReadReason, Stdio};
@@ -22,11 +25,21 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// one, where it is absolute. The program itself is none of them.
 #[must_use]
 pub(crate) fn named(stdio: &Stdio) -> Vec<(PathBuf, ReadReason)> {
-    let values = stdio.env.values().map(|value| (value.expose_secret(), ReadReason::Value));
-    let args = stdio.args.iter().map(|arg| (arg.as_str(), ReadReason::Argument));
+    let values = stdio
+        .env
+        .values()
+        .map(|value| (value.expose_secret(), ReadReason::Value));
+    let args = stdio
+        .args
+        .iter()
+        .map(|arg| (arg.as_str(), ReadReason::Argument));
     let paths = values.chain(args).flat_map(|(word, why)| {
-        let after = word.match_indices('=').filter_map(move |(at, _)| word.get(at.saturating_add(1)..));
-        std::iter::once(word).chain(after).map(move |path| (path, why))
+        let after = word
+            .match_indices('=')
+            .filter_map(move |(at, _)| word.get(at.saturating_add(1)..));
+        std::iter::once(word)
+            .chain(after)
+            .map(move |path| (path, why))
     });
     paths
         .filter(|(path, _)| path.starts_with('/') && !path.contains('\0'))
@@ -56,14 +69,27 @@ pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, Plan
             reads.entry(file).or_insert(why);
         }
     }
-    let script = interpreter::script(&stdio.command, &stdio.args).filter(|script| !inside(Path::new(script)));
-    let script = script.and_then(|script| regular_file(Path::new(script))).filter(|script| !hidden(script));
-    let root = script.and_then(|script| package_root(script.parent()?, &places)).filter(|root| !hidden(root));
+    let script = interpreter::script(&stdio.command, &stdio.args)
+        .filter(|script| !inside(Path::new(script)));
+    let script = script
+        .and_then(|script| regular_file(Path::new(script)))
+        .filter(|script| !hidden(script));
+    let root = script
+        .and_then(|script| package_root(script.parent()?, &places))
+        .filter(|root| !hidden(root));
     if let Some(root) = root {
         reads.retain(|path, _| !path.starts_with(&root));
         reads.insert(root, ReadReason::PackageRoot);
     }
-    reads.into_iter().map(|(path, why)| Ok(Read { path: kept(&path)?, why })).collect()
+    reads
+        .into_iter()
+        .map(|(path, why)| {
+            Ok(Read {
+                path: kept(&path)?,
+                why,
+            })
+        })
+        .collect()
 }
 
 /// What `--read PATH` declares, seen from `cwd`; nothing where `dir` covers it.
@@ -83,7 +109,10 @@ pub(crate) fn flag(
     if dir.is_some_and(|dir| fact.path.starts_with(dir)) {
         return Ok(None);
     }
-    Ok(Some(Read { path: kept(&fact.path)?, why: ReadReason::Flag }))
+    Ok(Some(Read {
+        path: kept(&fact.path)?,
+        why: ReadReason::Flag,
+    }))
 }
 
 /// What secrets a path holds or lies among, to be named at the question about a `--read`.
@@ -103,7 +132,10 @@ pub(crate) fn look(reads: &[Read], places: &Places) -> Result<Vec<ReadFact>, Pla
     let one = |read: &Read| {
         let path = read.path.as_path();
         let fact = look_at(path, places)?;
-        let refused = |why| PlanError::ReadRefused { path: path.to_owned(), why };
+        let refused = |why| PlanError::ReadRefused {
+            path: path.to_owned(),
+            why,
+        };
         if fact.path != path {
             return Err(refused("it has become a link since it was recorded"));
         }
@@ -118,10 +150,17 @@ pub(crate) fn look(reads: &[Read], places: &Places) -> Result<Vec<ReadFact>, Pla
 }
 
 fn look_at(path: &Path, places: &Places) -> Result<ReadFact, PlanError> {
-    let refused = |why| PlanError::ReadRefused { path: path.to_owned(), why };
-    let resolved = follow(path).map(|followed| followed.resolved).map_err(|error| missing(path, error))?;
+    let refused = |why| PlanError::ReadRefused {
+        path: path.to_owned(),
+        why,
+    };
+    let resolved = follow(path)
+        .map(|followed| followed.resolved)
+        .map_err(|error| missing(path, error))?;
     if places.above_all(&resolved) {
-        return Err(refused("it is the home, the state directory, or lies above one of them"));
+        return Err(refused(
+            "it is the home, the state directory, or lies above one of them",
+        ));
     }
     if places.in_state(&resolved) {
         return Err(refused("it lies in the state directory"));
@@ -129,28 +168,42 @@ fn look_at(path: &Path, places: &Places) -> Result<ReadFact, PlanError> {
     if KERNEL.iter().any(|tree| resolved.starts_with(tree)) {
         return Err(refused("it holds processes or devices"));
     }
-    let kind = fs::metadata(&resolved).map_err(|error| missing(path, error))?.file_type();
+    let kind = fs::metadata(&resolved)
+        .map_err(|error| missing(path, error))?
+        .file_type();
     if !kind.is_dir() && !kind.is_file() {
         return Err(refused("it is neither a regular file nor a directory"));
     }
-    Ok(ReadFact { path: resolved, directory: kind.is_dir() })
+    Ok(ReadFact {
+        path: resolved,
+        directory: kind.is_dir(),
+    })
 }
 
 fn missing(path: &Path, error: std::io::Error) -> PlanError {
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => PlanError::ReadMissing { path: path.to_owned() },
-        _ => PlanError::Look { path: path.display().to_string(), source: error },
+        ErrorKind::NotFound | ErrorKind::NotADirectory => PlanError::ReadMissing {
+            path: path.to_owned(),
+        },
+        _ => PlanError::Look {
+            path: path.display().to_string(),
+            source: error,
+        },
     }
 }
 
 /// Where a path leads, if to a regular file.
 fn regular_file(path: &Path) -> Option<PathBuf> {
     let file = follow(path).ok()?.resolved;
-    fs::metadata(&file).is_ok_and(|found| found.is_file()).then_some(file)
+    fs::metadata(&file)
+        .is_ok_and(|found| found.is_file())
+        .then_some(file)
 }
 
 fn kept(path: &Path) -> Result<AbsolutePath, PlanError> {
-    AbsolutePath::new(path).map_err(|_| PlanError::NotUtf8 { path: path.to_owned() })
+    AbsolutePath::new(path).map_err(|_| PlanError::NotUtf8 {
+        path: path.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -162,14 +215,21 @@ mod tests {
     use nix::unistd::mkfifo;
     use tempfile::TempDir;
 
-    struct Home(TempDir, Person);
+    struct Home(
+        #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
+        Person,
+    );
 
     impl Home {
         fn new() -> Self {
             let base = tempfile::tempdir().unwrap();
             let home = base.path().canonicalize().unwrap().join("home");
             fs::create_dir_all(home.join(".supervisor")).unwrap();
-            let person = Person { state: home.join(".supervisor"), home, uid: 0 };
+            let person = Person {
+                state: home.join(".supervisor"),
+                home,
+                uid: 0,
+            };
             Self(base, person)
         }
         fn at(&self, path: &str) -> String {
@@ -183,22 +243,42 @@ mod tests {
         }
         fn recorded(&self, stdio: &Stdio) -> Vec<(String, ReadReason)> {
             let reads = recorded(stdio, &self.1).unwrap();
-            reads.into_iter().map(|read| (read.path.to_string(), read.why)).collect()
+            reads
+                .into_iter()
+                .map(|read| (read.path.to_string(), read.why))
+                .collect()
         }
     }
 
     fn server(words: &[&str]) -> Stdio {
-        Stdio::new(words[0].into(), words[1..].iter().map(|word| (*word).to_owned()).collect())
+        Stdio::new(
+            words[0].into(),
+            words[1..].iter().map(|word| (*word).to_owned()).collect(),
+        )
     }
 
     #[test]
     fn values_and_arguments_that_name_files_are_recorded() {
         let home = Home::new();
-        let (key, config) = (home.file("keys/api=key", "x"), home.file("conf/c.json", "x"));
-        let mut stdio = server(&["x", &format!("--config={config}"), "conf/c.json", "~/x", "plain"]);
+        let (key, config) = (
+            home.file("keys/api=key", "x"),
+            home.file("conf/c.json", "x"),
+        );
+        let mut stdio = server(&[
+            "x",
+            &format!("--config={config}"),
+            "conf/c.json",
+            "~/x",
+            "plain",
+        ]);
         stdio.env.insert("KEY".parse().unwrap(), key.clone().into());
-        stdio.env.insert("DIR".parse().unwrap(), home.at("conf").into());
-        assert_eq!(home.recorded(&stdio), [(config, ReadReason::Argument), (key, ReadReason::Value)]);
+        stdio
+            .env
+            .insert("DIR".parse().unwrap(), home.at("conf").into());
+        assert_eq!(
+            home.recorded(&stdio),
+            [(config, ReadReason::Argument), (key, ReadReason::Value)]
+        );
     }
 
     #[test]
@@ -206,7 +286,10 @@ mod tests {
         let home = Home::new();
         let file = home.file("real/key", "x");
         symlink(&file, home.at("link")).unwrap();
-        assert_eq!(home.recorded(&server(&["x", &home.at("link")])), [(file, ReadReason::Argument)]);
+        assert_eq!(
+            home.recorded(&server(&["x", &home.at("link")])),
+            [(file, ReadReason::Argument)]
+        );
     }
 
     #[test]
@@ -229,7 +312,9 @@ mod tests {
             "/proc/self/environ".into(),
             format!("/{}", "x".repeat(5000)),
         ];
-        let words: Vec<&str> = std::iter::once("x").chain(words.iter().map(String::as_str)).collect();
+        let words: Vec<&str> = std::iter::once("x")
+            .chain(words.iter().map(String::as_str))
+            .collect();
         assert_eq!(home.recorded(&server(&words)), []);
     }
 
@@ -240,7 +325,12 @@ mod tests {
         home.file("notes/pyproject.toml", "");
         symlink(&secret, home.at("notes/link")).unwrap();
         symlink(&inner, home.at("to-inner")).unwrap();
-        let mut stdio = server(&["python3", &inner, &home.at("notes/link"), &home.at("to-inner")]);
+        let mut stdio = server(&[
+            "python3",
+            &inner,
+            &home.at("notes/link"),
+            &home.at("to-inner"),
+        ]);
         stdio.dir = Some(home.at("notes").parse().unwrap());
         assert_eq!(home.recorded(&stdio), []);
     }
@@ -272,7 +362,10 @@ mod tests {
         home.file("pkg/package.json", r#"{"name":"x"}"#);
         home.file("pkg/dist/cjs/package.json", r#"{"type":"commonjs"}"#);
         let script = home.file("pkg/dist/cjs/index.js", "");
-        assert_eq!(home.recorded(&server(&["node", &script])), [(home.at("pkg"), ReadReason::PackageRoot)]);
+        assert_eq!(
+            home.recorded(&server(&["node", &script])),
+            [(home.at("pkg"), ReadReason::PackageRoot)]
+        );
         let script = home.file("app/node_modules/@s/p/dist/index.js", "");
         home.file("app/node_modules/@s/p/package.json", r#"{"name":"p"}"#);
         assert_eq!(
@@ -288,7 +381,10 @@ mod tests {
         home.file("proj/package.json", "{}");
         let script = home.file("proj/index.js", "");
         home.1.state = home.at("proj/state").into();
-        assert_eq!(home.recorded(&server(&["node", &script])), [(script.clone(), ReadReason::Argument)]);
+        assert_eq!(
+            home.recorded(&server(&["node", &script])),
+            [(script.clone(), ReadReason::Argument)]
+        );
         home.1.state = home.at("proj").into();
         assert_eq!(home.recorded(&server(&["node", &script])), []);
     }
@@ -298,15 +394,34 @@ mod tests {
         let home = Home::new();
         let file = home.file("docs/one", "");
         symlink("docs", home.at("link")).unwrap();
-        let flag = |path: &str, dir: Option<&Path>| flag(Path::new(path), &home.1.home, dir, &home.1);
+        let flag =
+            |path: &str, dir: Option<&Path>| flag(Path::new(path), &home.1.home, dir, &home.1);
         assert_eq!(flag("link/one", None).unwrap().unwrap().path.as_str(), file);
         assert_eq!(flag("docs", None).unwrap().unwrap().why, ReadReason::Flag);
-        assert_eq!(flag("docs/one", Some(Path::new(&home.at("docs")))).unwrap(), None);
-        assert!(matches!(flag("absent", None), Err(PlanError::ReadMissing { .. })));
+        assert_eq!(
+            flag("docs/one", Some(Path::new(&home.at("docs")))).unwrap(),
+            None
+        );
+        assert!(matches!(
+            flag("absent", None),
+            Err(PlanError::ReadMissing { .. })
+        ));
         mkfifo(Path::new(&home.at("fifo")), Mode::from_bits_truncate(0o600)).unwrap();
-        for bad in ["/", ".", "..", ".supervisor", ".supervisor/.", "fifo", "/proc/self", "/dev", "/dev/null"]
-        {
-            assert!(matches!(flag(bad, None), Err(PlanError::ReadRefused { .. })), "{bad}");
+        for bad in [
+            "/",
+            ".",
+            "..",
+            ".supervisor",
+            ".supervisor/.",
+            "fifo",
+            "/proc/self",
+            "/dev",
+            "/dev/null",
+        ] {
+            assert!(
+                matches!(flag(bad, None), Err(PlanError::ReadRefused { .. })),
+                "{bad}"
+            );
         }
     }
 
@@ -315,18 +430,38 @@ mod tests {
         let home = Home::new();
         let file = home.file("docs/key", "");
         let places = facts::places(&home.1).unwrap();
-        let look = |why| look(&[Read { path: file.parse().unwrap(), why }], &places);
+        let look = |why| {
+            look(
+                &[Read {
+                    path: file.parse().unwrap(),
+                    why,
+                }],
+                &places,
+            )
+        };
         assert_eq!(
             look(ReadReason::Value).unwrap(),
-            [ReadFact { path: file.clone().into(), directory: false }]
+            [ReadFact {
+                path: file.clone().into(),
+                directory: false
+            }]
         );
         fs::remove_file(&file).unwrap();
-        assert!(matches!(look(ReadReason::Value), Err(PlanError::ReadMissing { .. })));
+        assert!(matches!(
+            look(ReadReason::Value),
+            Err(PlanError::ReadMissing { .. })
+        ));
         fs::create_dir(&file).unwrap();
         assert!(look(ReadReason::Flag).is_ok());
-        assert!(matches!(look(ReadReason::Value), Err(PlanError::ReadRefused { .. })));
+        assert!(matches!(
+            look(ReadReason::Value),
+            Err(PlanError::ReadRefused { .. })
+        ));
         fs::remove_dir(&file).unwrap();
         symlink(home.file("other", ""), &file).unwrap();
-        assert!(matches!(look(ReadReason::Flag), Err(PlanError::ReadRefused { .. })), "a link now");
+        assert!(
+            matches!(look(ReadReason::Flag), Err(PlanError::ReadRefused { .. })),
+            "a link now"
+        );
     }
 }

@@ -15,7 +15,11 @@ const DIGITS: usize = 16;
 /// [`PlanError::WritableProgram`] where what is executed, or a directory of `PATH`, lies where
 /// the server may write (promise S1); [`PlanError::ReadRefused`] for a read in the state
 /// directory; [`PlanError::NotUtf8`] for a path that cannot be kept or shown.
-pub(crate) fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -> Result<Plan, PlanError> {
+pub(crate) fn resolve(
+    stdio: &Stdio,
+    launch: &LaunchDigest,
+    facts: &HostFacts,
+) -> Result<Plan, PlanError> {
     let digits: String = launch.as_str().chars().take(DIGITS).collect();
     let home = facts.state.join("home").join(digits);
     let tmp = home.join("tmp");
@@ -26,7 +30,11 @@ pub(crate) fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -
     }
     let mut argv = facts.program.prefix.clone();
     argv.extend(stdio.args.iter().cloned());
-    let ours = [&facts.system, &facts.installation, &facts.linked].into_iter().flatten().cloned().collect();
+    let ours = [&facts.system, &facts.installation, &facts.linked]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
     Ok(Plan {
         exec: facts.program.exec.clone(),
         argv,
@@ -55,14 +63,24 @@ pub(crate) fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFa
         .chain(&program.links)
         .chain(&program.files);
     // An entry of `PATH` that is not there yet could be made by the server.
-    let searched = facts.installation.iter().map(|grant| &grant.path).chain(&facts.search_path.0);
+    let searched = facts
+        .installation
+        .iter()
+        .map(|grant| &grant.path)
+        .chain(&facts.search_path.0);
     if let Some(path) = executed.chain(searched).find(|path| written(path)) {
         return Err(PlanError::WritableProgram { path: path.clone() });
     }
     // What lies in the server's own `--dir` is covered by it; in another's it would be planted.
     let own = |path: &Path| facts.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
-    if let Some(read) = facts.reads.iter().find(|read| written(&read.path) && !own(&read.path)) {
-        return Err(PlanError::WritableProgram { path: read.path.clone() });
+    if let Some(read) = facts
+        .reads
+        .iter()
+        .find(|read| written(&read.path) && !own(&read.path))
+    {
+        return Err(PlanError::WritableProgram {
+            path: read.path.clone(),
+        });
     }
     facts.linked.retain(|grant| {
         !written(&grant.path) && !writable.iter().any(|place| place.starts_with(&grant.path))
@@ -72,7 +90,12 @@ pub(crate) fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFa
 
 /// Every variable of the server with its source. `HOME` and `TMPDIR` are ours unless the person
 /// named them; `PATH`, if passed, is frozen to the search path that the program was found along.
-fn variables(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Result<Vec<Variable>, PlanError> {
+fn variables(
+    stdio: &Stdio,
+    facts: &HostFacts,
+    home: &Path,
+    tmp: &Path,
+) -> Result<Vec<Variable>, PlanError> {
     let mut variables: Vec<Variable> = Vec::new();
     for name in stdio.variables() {
         let source = if stdio.env.contains_key(&name) {
@@ -90,7 +113,10 @@ fn variables(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Resul
         if !stdio.variables().iter().any(|named| named.as_str() == name)
             && let Ok(name) = name.parse()
         {
-            variables.push(Variable { name, source: Source::Ours(text(path)?) });
+            variables.push(Variable {
+                name,
+                source: Source::Ours(text(path)?),
+            });
         }
     }
     variables.sort();
@@ -104,7 +130,10 @@ fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Vec<Gr
         rights: Rights::Write,
         reason: reason.to_owned(),
     };
-    let mut declared = vec![write(home, "its private home"), write(tmp, "its private temporary directory")];
+    let mut declared = vec![
+        write(home, "its private home"),
+        write(tmp, "its private temporary directory"),
+    ];
     declared.extend(facts.dir.iter().map(|dir| write(dir, "--dir")));
     let covered = |path: &Path| facts.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
     for (read, fact) in stdio.reads.iter().zip(&facts.reads) {
@@ -115,14 +144,22 @@ fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Vec<Gr
             ReadReason::Flag => "--read",
         };
         if !covered(&fact.path) {
-            declared.push(Grant { path: fact.path.clone(), rights: Rights::Read, reason: reason.to_owned() });
+            declared.push(Grant {
+                path: fact.path.clone(),
+                rights: Rights::Read,
+                reason: reason.to_owned(),
+            });
         }
     }
     declared
 }
 
 fn text(path: &Path) -> Result<String, PlanError> {
-    path.to_str().map(str::to_owned).ok_or_else(|| PlanError::NotUtf8 { path: path.to_owned() })
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| PlanError::NotUtf8 {
+            path: path.to_owned(),
+        })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use crate::confine::KernelFacts;
 use crate::declaration::Read;
 use crate::plan::program::Program;
-use crate::plan::{Person, ReadFact, SearchPath};
+use crate::plan::{ReadFact, SearchPath};
 use proptest::prelude::*;
 
 const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -14,7 +14,11 @@ fn digest() -> LaunchDigest {
 }
 
 fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
-    Grant { path: path.into(), rights, reason: reason.into() }
+    Grant {
+        path: path.into(),
+        rights,
+        reason: reason.into(),
+    }
 }
 
 fn program(found: &str, exec: &str) -> Program {
@@ -23,12 +27,15 @@ fn program(found: &str, exec: &str) -> Program {
 
 fn facts() -> HostFacts {
     HostFacts {
-        person: Person { home: "/home/u".into(), state: "/home/u/.supervisor".into(), uid: 1000 },
         state: "/home/u/.supervisor".into(),
         search_path: SearchPath(vec!["/home/u/.local/bin".into(), "/usr/bin".into()]),
         program: program("/usr/bin/mcp-notes", "/usr/bin/mcp-notes"),
         installation: vec![grant("/home/u/.local/bin", Rights::ReadExecute, "on PATH")],
-        linked: vec![grant("/home/u/tools/x", Rights::ReadExecute, "where a link on PATH leads")],
+        linked: vec![grant(
+            "/home/u/tools/x",
+            Rights::ReadExecute,
+            "where a link on PATH leads",
+        )],
         system: vec![
             grant("/dev/null", Rights::Device, "takes all, gives nothing"),
             grant("/usr", Rights::ReadExecute, "programs of the system"),
@@ -36,7 +43,12 @@ fn facts() -> HostFacts {
         dir: None,
         reads: vec![],
         present: BTreeSet::new(),
-        kernel: KernelFacts { landlock_abi: Some(7), arch: None, keyrings: true, root: false },
+        kernel: KernelFacts {
+            landlock_abi: Some(7),
+            arch: None,
+            keyrings: true,
+            root: false,
+        },
     }
 }
 
@@ -45,12 +57,21 @@ fn server() -> Stdio {
 }
 
 fn read(stdio: &mut Stdio, facts: &mut HostFacts, path: &str, why: ReadReason) {
-    stdio.reads.push(Read { path: path.parse().unwrap(), why });
-    facts.reads.push(ReadFact { path: path.into(), directory: false });
+    stdio.reads.push(Read {
+        path: path.parse().unwrap(),
+        why,
+    });
+    facts.reads.push(ReadFact {
+        path: path.into(),
+        directory: false,
+    });
 }
 
 fn paths(plan: &Plan) -> Vec<&str> {
-    plan.grants.iter().map(|grant| grant.path.to_str().unwrap()).collect()
+    plan.grants
+        .iter()
+        .map(|grant| grant.path.to_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -59,11 +80,27 @@ fn a_whole_plan() {
     let (mut stdio, mut facts) = (server(), facts());
     facts.dir = Some("/home/u/notes".into());
     stdio.dir = Some("/home/u/notes".parse().unwrap());
-    stdio.env.insert("API_KEY".parse().unwrap(), "secret".into());
-    stdio.pass.extend(["LANG".parse().unwrap(), "PATH".parse().unwrap(), "TZ".parse().unwrap()]);
+    stdio
+        .env
+        .insert("API_KEY".parse().unwrap(), "secret".into());
+    stdio.pass.extend([
+        "LANG".parse().unwrap(),
+        "PATH".parse().unwrap(),
+        "TZ".parse().unwrap(),
+    ]);
     facts.present.insert("LANG".parse().unwrap());
-    read(&mut stdio, &mut facts, "/home/u/keys/api", ReadReason::Value);
-    read(&mut stdio, &mut facts, "/home/u/notes/inner", ReadReason::Flag);
+    read(
+        &mut stdio,
+        &mut facts,
+        "/home/u/keys/api",
+        ReadReason::Value,
+    );
+    read(
+        &mut stdio,
+        &mut facts,
+        "/home/u/notes/inner",
+        ReadReason::Flag,
+    );
     let plan = resolve(&stdio, &digest(), &facts).unwrap();
     insta::assert_json_snapshot!(plan, @r#"
     {
@@ -160,8 +197,9 @@ fn a_whole_plan() {
 
 #[test]
 fn the_same_facts_give_the_same_bytes() {
-    let plan =
-        |facts: &HostFacts| serde_json::to_vec(&resolve(&server(), &digest(), facts).unwrap()).unwrap();
+    let plan = |facts: &HostFacts| {
+        serde_json::to_vec(&resolve(&server(), &digest(), facts).unwrap()).unwrap()
+    };
     let mut other = facts();
     other.system.reverse();
     other.installation.reverse();
@@ -172,7 +210,10 @@ fn the_same_facts_give_the_same_bytes() {
 fn without_a_directory_it_starts_in_its_own() {
     let plan = resolve(&server(), &digest(), &facts()).unwrap();
     assert_eq!(plan.cwd, plan.tmp);
-    assert_eq!(plan.tmp, PathBuf::from("/home/u/.supervisor/home/0123456789abcdef/tmp"));
+    assert_eq!(
+        plan.tmp,
+        PathBuf::from("/home/u/.supervisor/home/0123456789abcdef/tmp")
+    );
     assert_eq!(plan.dir, None);
 }
 
@@ -180,11 +221,20 @@ fn without_a_directory_it_starts_in_its_own() {
 fn home_and_tmpdir_are_ours_unless_named() {
     let (mut stdio, mut facts) = (server(), facts());
     stdio.pass.insert("HOME".parse().unwrap());
-    stdio.env.insert("TMPDIR".parse().unwrap(), "/home/u/notes/tmp".into());
+    stdio
+        .env
+        .insert("TMPDIR".parse().unwrap(), "/home/u/notes/tmp".into());
     facts.present.insert("HOME".parse().unwrap());
     let plan = resolve(&stdio, &digest(), &facts).unwrap();
-    let sources: Vec<_> = plan.variables.iter().map(|v| (v.name.as_str(), &v.source)).collect();
-    assert_eq!(sources, [("HOME", &Source::Passed), ("TMPDIR", &Source::Stored)]);
+    let sources: Vec<_> = plan
+        .variables
+        .iter()
+        .map(|v| (v.name.as_str(), &v.source))
+        .collect();
+    assert_eq!(
+        sources,
+        [("HOME", &Source::Passed), ("TMPDIR", &Source::Stored)]
+    );
 }
 
 #[test]
@@ -192,7 +242,10 @@ fn a_stored_path_is_a_stored_value() {
     let mut stdio = server();
     stdio.env.insert(EnvName::path(), "/opt/x".into());
     let plan = resolve(&stdio, &digest(), &facts()).unwrap();
-    assert!(plan.variables.contains(&Variable { name: EnvName::path(), source: Source::Stored }));
+    assert!(plan.variables.contains(&Variable {
+        name: EnvName::path(),
+        source: Source::Stored
+    }));
 }
 
 /// Promise S1.
@@ -203,20 +256,38 @@ fn what_is_executed_lies_where_the_server_cannot_write() {
         Ok(_) => None,
         Err(other) => panic!("{other}"),
     };
-    let in_dir = || HostFacts { dir: Some("/home/u/notes".into()), ..facts() };
+    let in_dir = || HostFacts {
+        dir: Some("/home/u/notes".into()),
+        ..facts()
+    };
     assert_eq!(writable(&in_dir()), None);
     type Change = fn(&mut HostFacts);
     let cases: [(&str, Change); 7] = [
-        ("/home/u/notes/run", |facts| facts.program = program("/home/u/notes/run", "/usr/bin/dash")),
-        ("/home/u/notes/python", |facts| facts.program = program("/usr/bin/x", "/home/u/notes/python")),
-        ("/home/u/notes/hop", |facts| facts.program.links.push("/home/u/notes/hop".into())),
-        ("/home/u/notes/node", |facts| facts.program.files.push("/home/u/notes/node".into())),
-        ("/home/u/notes/bin", |facts| facts.search_path.0.push("/home/u/notes/bin".into())),
+        ("/home/u/notes/run", |facts| {
+            facts.program = program("/home/u/notes/run", "/usr/bin/dash")
+        }),
+        ("/home/u/notes/python", |facts| {
+            facts.program = program("/usr/bin/x", "/home/u/notes/python")
+        }),
+        ("/home/u/notes/hop", |facts| {
+            facts.program.links.push("/home/u/notes/hop".into())
+        }),
+        ("/home/u/notes/node", |facts| {
+            facts.program.files.push("/home/u/notes/node".into())
+        }),
+        ("/home/u/notes/bin", |facts| {
+            facts.search_path.0.push("/home/u/notes/bin".into())
+        }),
         ("/home/u/notes/lib", |facts| {
-            facts.installation.push(grant("/home/u/notes/lib", Rights::ReadExecute, ""))
+            facts
+                .installation
+                .push(grant("/home/u/notes/lib", Rights::ReadExecute, ""))
         }),
         ("/home/u/.supervisor/home/x/bin", |facts| {
-            facts.search_path.0.push("/home/u/.supervisor/home/x/bin".into())
+            facts
+                .search_path
+                .0
+                .push("/home/u/.supervisor/home/x/bin".into())
         }),
     ];
     for (expected, change) in cases {
@@ -229,13 +300,17 @@ fn what_is_executed_lies_where_the_server_cannot_write() {
 #[test]
 fn what_is_linked_to_is_left_out_where_the_server_may_write() {
     for dir in ["/home/u/tools", "/home/u/tools/x", "/home/u/tools/x/data"] {
-        let facts = HostFacts { dir: Some(dir.into()), ..facts() };
+        let facts = HostFacts {
+            dir: Some(dir.into()),
+            ..facts()
+        };
         let plan = resolve(&server(), &digest(), &facts).unwrap();
         assert!(
             !plan
                 .grants
                 .iter()
-                .any(|grant| grant.rights == Rights::ReadExecute && grant.path.starts_with("/home/u/tools")),
+                .any(|grant| grant.rights == Rights::ReadExecute
+                    && grant.path.starts_with("/home/u/tools")),
             "{dir}"
         );
     }
@@ -247,8 +322,16 @@ fn what_another_server_may_write_is_kept_apart() {
     let others = [PathBuf::from("/home/u/other")];
     assert!(apart(facts(), &others).is_ok());
     let (mut stdio, mut facts) = (server(), facts());
-    read(&mut stdio, &mut facts, "/home/u/other/file", ReadReason::Flag);
-    assert!(matches!(apart(facts.clone(), &others), Err(PlanError::WritableProgram { .. })));
+    read(
+        &mut stdio,
+        &mut facts,
+        "/home/u/other/file",
+        ReadReason::Flag,
+    );
+    assert!(matches!(
+        apart(facts.clone(), &others),
+        Err(PlanError::WritableProgram { .. })
+    ));
     // Both may write the directory: then it is this server's own.
     facts.dir = Some("/home/u/other".into());
     assert!(apart(facts, &others).is_ok());
@@ -257,16 +340,29 @@ fn what_another_server_may_write_is_kept_apart() {
 #[test]
 fn a_read_in_a_state_directory_is_refused() {
     let (mut stdio, mut facts) = (server(), facts());
-    read(&mut stdio, &mut facts, "/home/u/.supervisor/mcp.json", ReadReason::Flag);
+    read(
+        &mut stdio,
+        &mut facts,
+        "/home/u/.supervisor/mcp.json",
+        ReadReason::Flag,
+    );
     assert!(resolve(&stdio, &digest(), &facts).is_err());
 }
 
 #[test]
 fn a_declared_read_is_shown_where_the_system_covers_it() {
     let (mut stdio, mut facts) = (server(), facts());
-    read(&mut stdio, &mut facts, "/usr/share/dict/words", ReadReason::Flag);
+    read(
+        &mut stdio,
+        &mut facts,
+        "/usr/share/dict/words",
+        ReadReason::Flag,
+    );
     let plan = resolve(&stdio, &digest(), &facts).unwrap();
-    assert!(plan.grants.contains(&grant("/usr/share/dict/words", Rights::Read, "--read")));
+    assert!(
+        plan.grants
+            .contains(&grant("/usr/share/dict/words", Rights::Read, "--read"))
+    );
 }
 
 proptest! {

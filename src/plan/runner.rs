@@ -99,6 +99,14 @@ impl Read {
         Some(rest)
     }
 
+    /// Reads flags behind the package, up to `--`: `npm exec CMD --package=OTHER` runs another.
+    fn on(&mut self, words: &[&str], known: &Known) {
+        let mut rest = words.split(|word| *word == "--").next().unwrap_or_default();
+        while let Some((_, after)) = rest.split_first() {
+            rest = self.flags(after, known).unwrap_or_default();
+        }
+    }
+
     fn value(&mut self, flag: &str, value: &str, known: &Known) {
         self.loose |= has(known.loose, flag);
         if has(known.package, flag) {
@@ -114,12 +122,16 @@ impl Known {
     fn knows_alone(&self, flag: &str) -> bool {
         let alone = |flag: &str| has(self.alone, flag) || has(self.offline, flag);
         let cluster = || {
-            let letters =
-                flag.strip_prefix('-').filter(|letters| letters.len() > 1 && !letters.starts_with('-'));
-            letters.is_some_and(|letters| letters.chars().all(|letter| alone(&format!("-{letter}"))))
+            let letters = flag
+                .strip_prefix('-')
+                .filter(|letters| letters.len() > 1 && !letters.starts_with('-'));
+            letters
+                .is_some_and(|letters| letters.chars().all(|letter| alone(&format!("-{letter}"))))
         };
         // Every feature that is not settled yet has one of its own.
-        alone(flag) || cluster() || matches!(self.kind, Kind::Deno) && flag.starts_with("--unstable")
+        alone(flag)
+            || cluster()
+            || matches!(self.kind, Kind::Deno) && flag.starts_with("--unstable")
     }
 
     fn runner(&self, mut read: Read, words: &[&str]) -> Option<Runner> {
@@ -130,7 +142,9 @@ impl Known {
         let fetched = match self.kind {
             Kind::Go => first.is_some_and(|word| word.contains('@')),
             Kind::Deno => first.is_some_and(|word| {
-                ["npm:", "jsr:", "http:", "https:"].iter().any(|scheme| word.starts_with(scheme))
+                ["npm:", "jsr:", "http:", "https:"]
+                    .iter()
+                    .any(|scheme| word.starts_with(scheme))
             }),
             Kind::Npm | Kind::PyPi => true,
         };
@@ -140,18 +154,34 @@ impl Known {
         if read.unknown {
             return Some(self.unknown());
         }
+        if self.reads_on {
+            read.on(rest, self);
+        }
         let mut packages = read.packages;
         if packages.is_empty() {
             packages.extend(first.map(str::to_owned));
         }
         packages.extend(read.further);
-        let exact =
-            !read.loose && !packages.is_empty() && packages.iter().all(|package| self.kind.is_exact(package));
-        Some(Runner { name: self.name, fetches: !read.offline, packages, exact, unknown_flag: false })
+        let exact = !read.loose
+            && !packages.is_empty()
+            && packages.iter().all(|package| self.kind.is_exact(package));
+        Some(Runner {
+            name: self.name,
+            fetches: !read.offline,
+            packages,
+            exact,
+            unknown_flag: false,
+        })
     }
 
     fn unknown(&self) -> Runner {
-        Runner { name: self.name, fetches: true, packages: Vec::new(), exact: false, unknown_flag: true }
+        Runner {
+            name: self.name,
+            fetches: true,
+            packages: Vec::new(),
+            exact: false,
+            unknown_flag: true,
+        }
     }
 }
 
@@ -161,11 +191,13 @@ impl Kind {
         match self {
             Self::Npm => npm_is_exact(package),
             Self::PyPi => pypi_is_exact(package),
-            Self::Go => package
-                .rsplit_once('@')
-                .is_some_and(|(_, version)| version.strip_prefix('v').is_some_and(is_semantic_version)),
+            Self::Go => package.rsplit_once('@').is_some_and(|(_, version)| {
+                version.strip_prefix('v').is_some_and(is_semantic_version)
+            }),
             Self::Deno => {
-                let name = package.strip_prefix("npm:").or_else(|| package.strip_prefix("jsr:"));
+                let name = package
+                    .strip_prefix("npm:")
+                    .or_else(|| package.strip_prefix("jsr:"));
                 // `npm:@scope/name@1.2.3/bin`: what follows the version is no part of it.
                 name.is_some_and(|name| {
                     let name = name.trim_start_matches('/');
@@ -185,11 +217,17 @@ impl Kind {
 fn npm_is_exact(spec: &str) -> bool {
     if spec.contains(':') && !spec.contains("@npm:") {
         let commit = spec.rsplit_once('#').map(|(_, commit)| commit);
-        return commit
-            .is_some_and(|commit| commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        return commit.is_some_and(|commit| {
+            commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
     }
-    let version = spec.rfind('@').filter(|at| *at > 0).and_then(|at| spec.get(at.saturating_add(1)..));
-    version.is_some_and(|version| is_semantic_version(version.strip_prefix(['v', '=']).unwrap_or(version)))
+    let version = spec
+        .rfind('@')
+        .filter(|at| *at > 0)
+        .and_then(|at| spec.get(at.saturating_add(1)..));
+    version.is_some_and(|version| {
+        is_semantic_version(version.strip_prefix(['v', '=']).unwrap_or(version))
+    })
 }
 
 /// Three numbers, then what a pre-release and a build may add (semver.org).
@@ -197,7 +235,9 @@ fn is_semantic_version(version: &str) -> bool {
     let end = version.find(['-', '+']).unwrap_or(version.len());
     let (numbers, rest) = version.split_at_checked(end).unwrap_or((version, ""));
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let rest_is_sound = rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+.".contains(&byte));
+    let rest_is_sound = rest
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-+.".contains(&byte));
     numbers.split('.').filter(|part| number(part)).count() == 3
         && numbers.split('.').count() == 3
         && rest_is_sound
@@ -206,15 +246,21 @@ fn is_semantic_version(version: &str) -> bool {
 /// `name==1.2.3`, `name[extra]==1.2.3`, and `name@1.2.3` as `uvx` reads it. A version of PEP 440
 /// is one version whatever its length; `==1.*` and several clauses are none.
 fn pypi_is_exact(spec: &str) -> bool {
-    let name_ends = spec.find(['=', '@', '<', '>', '~', '!', ';', ' ', ',']).unwrap_or(spec.len());
+    let name_ends = spec
+        .find(['=', '@', '<', '>', '~', '!', ';', ' ', ','])
+        .unwrap_or(spec.len());
     let (_, rest) = spec.split_at_checked(name_ends).unwrap_or((spec, ""));
     let rest = rest.trim_start();
-    let version =
-        rest.strip_prefix("===").or_else(|| rest.strip_prefix("==")).or_else(|| rest.strip_prefix('@'));
+    let version = rest
+        .strip_prefix("===")
+        .or_else(|| rest.strip_prefix("=="))
+        .or_else(|| rest.strip_prefix('@'));
     version.map(str::trim).is_some_and(|version| {
         let version = version.strip_prefix('v').unwrap_or(version);
         version.starts_with(|c: char| c.is_ascii_digit())
-            && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+!-_".contains(&byte))
+            && version
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b".+!-_".contains(&byte))
     })
 }
 

@@ -10,7 +10,14 @@ fn runs(line: &str, packages: &[&str], exact: bool) {
     let runner = read(line).unwrap();
     assert!(!runner.unknown_flag, "{line}");
     assert_eq!(
-        (runner.packages.iter().map(String::as_str).collect::<Vec<_>>(), runner.exact),
+        (
+            runner
+                .packages
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+            runner.exact
+        ),
         (packages.to_vec(), exact),
         "{line}"
     );
@@ -60,7 +67,11 @@ fn words_of_npx() {
     runs("npx -p pkg@1.2.3 cmd", &["pkg@1.2.3"], true);
     runs("npx -p a@1.0.0 -p b cmd", &["a@1.0.0", "b"], false);
     runs("npx --package=pkg@1.2.3 cmd", &["pkg@1.2.3"], true);
-    runs("npx --registry https://r.example pkg@1.2.3", &["pkg@1.2.3"], true);
+    runs(
+        "npx --registry https://r.example pkg@1.2.3",
+        &["pkg@1.2.3"],
+        true,
+    );
     runs("npx -yq pkg@1.2.3", &["pkg@1.2.3"], true);
     runs("npx pkg --version 1.2.3", &["pkg"], false);
     runs("/opt/bin/npx pkg", &["pkg"], false);
@@ -69,6 +80,13 @@ fn words_of_npx() {
     runs("npm exec --yes pkg@1.2.3 -- --a", &["pkg@1.2.3"], true);
     runs("npm --silent exec --yes -- pkg@^1", &["pkg@^1"], false);
     runs("npm x pkg", &["pkg"], false);
+    runs("npm exec cmd@1.2.3 --package=other", &["other"], false);
+    runs("npm exec pkg@1.2.3 --unknown x -y", &["pkg@1.2.3"], true);
+    runs(
+        "npm exec pkg@1.2.3 -- --package other",
+        &["pkg@1.2.3"],
+        true,
+    );
     runs("bunx --bun pkg@1.2.3", &["pkg@1.2.3"], true);
     runs("bun x pkg", &["pkg"], false);
     runs("pnpm dlx --package=pkg@1.2 cmd", &["pkg@1.2"], false);
@@ -81,7 +99,13 @@ fn words_of_npx() {
 
 #[test]
 fn python_packages() {
-    for spec in ["pkg==1.2.3", "pkg@1.2.3", "pkg[cli]==1.2", "pkg===1.2.3", "pkg==2024.1.post1"] {
+    for spec in [
+        "pkg==1.2.3",
+        "pkg@1.2.3",
+        "pkg[cli]==1.2",
+        "pkg===1.2.3",
+        "pkg==2024.1.post1",
+    ] {
         runs(&format!("uvx --from {spec} cmd"), &[spec], true);
     }
     for spec in [
@@ -98,11 +122,19 @@ fn python_packages() {
     ] {
         runs(&format!("uvx {spec}"), &[spec], false);
     }
-    runs("uvx --with mcp==1.30.0 --python 3.12 pkg==1", &["pkg==1", "mcp==1.30.0"], true);
+    runs(
+        "uvx --with mcp==1.30.0 --python 3.12 pkg==1",
+        &["pkg==1", "mcp==1.30.0"],
+        true,
+    );
     runs("uvx --with mcp pkg==1", &["pkg==1", "mcp"], false);
     runs("uv tool run --from pkg==1.2.3 cmd", &["pkg==1.2.3"], true);
     runs("uv --quiet tool run pkg", &["pkg"], false);
-    runs("uvx --with-requirements /x pkg==1.2.3", &["pkg==1.2.3"], false);
+    runs(
+        "uvx --with-requirements /x pkg==1.2.3",
+        &["pkg==1.2.3"],
+        false,
+    );
     runs("pipx run --spec pkg==1.2.3 cmd", &["pkg==1.2.3"], true);
     runs("pipx run pkg", &["pkg"], false);
     assert!(!read("uvx --offline pkg").unwrap().fetches);
@@ -110,19 +142,39 @@ fn python_packages() {
 
 #[test]
 fn go_and_deno() {
-    runs("go run example.com/m@latest", &["example.com/m@latest"], false);
-    runs("go run -mod=mod example.com/m/cmd/x@v1.2.3 arg", &["example.com/m/cmd/x@v1.2.3"], true);
+    runs(
+        "go run example.com/m@latest",
+        &["example.com/m@latest"],
+        false,
+    );
+    runs(
+        "go run -mod=mod example.com/m/cmd/x@v1.2.3 arg",
+        &["example.com/m/cmd/x@v1.2.3"],
+        true,
+    );
     runs(
         "go run example.com/m@v0.0.0-20240102030405-0123456789ab",
         &["example.com/m@v0.0.0-20240102030405-0123456789ab"],
         true,
     );
-    runs("deno run -A npm:@s/p@1.2.3/bin", &["npm:@s/p@1.2.3/bin"], true);
-    runs("deno run --allow-net=example.com --unstable-kv npm:pkg@1.2.3", &["npm:pkg@1.2.3"], true);
+    runs(
+        "deno run -A npm:@s/p@1.2.3/bin",
+        &["npm:@s/p@1.2.3/bin"],
+        true,
+    );
+    runs(
+        "deno run --allow-net=example.com --unstable-kv npm:pkg@1.2.3",
+        &["npm:pkg@1.2.3"],
+        true,
+    );
     runs("deno run npm:pkg", &["npm:pkg"], false);
     runs("deno run npm:pkg/bin@1.2.3", &["npm:pkg/bin@1.2.3"], true);
     runs("deno run jsr:@s/p@1.2.3", &["jsr:@s/p@1.2.3"], true);
-    runs("deno run https://example.com/x@1.2.3/mod.ts", &["https://example.com/x@1.2.3/mod.ts"], false);
+    runs(
+        "deno run https://example.com/x@1.2.3/mod.ts",
+        &["https://example.com/x@1.2.3/mod.ts"],
+        false,
+    );
 }
 
 #[test]
@@ -139,7 +191,10 @@ fn a_flag_that_is_not_known_hides_the_package() {
         "npx -Z pkg@1.2.3",
     ] {
         let runner = read(line).unwrap();
-        assert!(runner.unknown_flag && runner.fetches && runner.packages.is_empty(), "{line}");
+        assert!(
+            runner.unknown_flag && runner.fetches && runner.packages.is_empty(),
+            "{line}"
+        );
     }
     runs("npx pkg@1.2.3 --frobnicate", &["pkg@1.2.3"], true);
 }

@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub(super) loose: &'static str,
     /// Flags that stand alone and forbid to fetch.
     pub(super) offline: &'static str,
+    /// Whether flags behind the package are the runner's too, up to `--`.
+    pub(super) reads_on: bool,
 }
 
 const NPX: Known = Known {
@@ -36,17 +38,24 @@ const NPX: Known = Known {
     alone: "-y --yes -q --quiet -s --silent -d --verbose --ignore-existing --prefer-offline \
             --prefer-online --ignore-scripts --no-audit --no-fund --no-update-notifier \
             --foreground-scripts --legacy-peer-deps --strict-ssl --workspaces \
-            --include-workspace-root",
+            --include-workspace-root --strict-allow-scripts --dangerously-allow-all-scripts",
     takes: "-c --call --registry --cache --userconfig --globalconfig --prefix --loglevel \
-            --script-shell -w --workspace --node-options --cafile --fetch-timeout --before",
+            --script-shell -w --workspace --node-options --cafile --fetch-timeout --before \
+            --allow-scripts",
     package: "-p --package",
     further: "",
     loose: "",
     offline: "--no --no-install --offline",
+    reads_on: false,
 };
 
-const BUNX: Known =
-    Known { name: "bunx", words: &["bunx"], alone: "--bun --verbose --silent -y --yes", takes: "", ..NPX };
+const BUNX: Known = Known {
+    name: "bunx",
+    words: &["bunx"],
+    alone: "--bun --verbose --silent -y --yes",
+    takes: "",
+    ..NPX
+};
 
 const PNPM_DLX: Known = Known {
     name: "pnpm dlx",
@@ -78,20 +87,48 @@ const UVX: Known = Known {
     further: "-w --with",
     loose: "--with-requirements --with-editable",
     offline: "--offline",
+    reads_on: false,
 };
 
 /// In any order: no two have the same words.
 pub(super) const RUNNERS: &[Known] = &[
     NPX,
-    Known { name: "npm exec", words: &["npm", "exec"], ..NPX },
-    Known { name: "npm exec", words: &["npm", "x"], ..NPX },
+    Known {
+        name: "npm exec",
+        words: &["npm", "exec"],
+        reads_on: true,
+        ..NPX
+    },
+    Known {
+        name: "npm exec",
+        words: &["npm", "x"],
+        reads_on: true,
+        ..NPX
+    },
     BUNX,
-    Known { words: &["bun", "x"], ..BUNX },
+    Known {
+        words: &["bun", "x"],
+        ..BUNX
+    },
     PNPM_DLX,
-    Known { words: &["pnpx"], ..PNPM_DLX },
-    Known { name: "yarn dlx", words: &["yarn", "dlx"], alone: "-q --quiet", takes: "", offline: "", ..NPX },
+    Known {
+        words: &["pnpx"],
+        ..PNPM_DLX
+    },
+    Known {
+        name: "yarn dlx",
+        words: &["yarn", "dlx"],
+        alone: "-q --quiet",
+        takes: "",
+        offline: "",
+        ..NPX
+    },
     UVX,
-    Known { name: "uv tool run", words: &["uv", "tool", "run"], ..UVX },
+    Known {
+        name: "uv tool run",
+        words: &["uv", "tool", "run"],
+        ..UVX
+    },
     Known {
         name: "pipx run",
         words: &["pipx", "run"],
@@ -115,6 +152,7 @@ pub(super) const RUNNERS: &[Known] = &[
         further: "",
         loose: "",
         offline: "",
+        reads_on: false,
     },
     Known {
         name: "deno run",
@@ -132,5 +170,6 @@ pub(super) const RUNNERS: &[Known] = &[
         further: "",
         loose: "",
         offline: "--cached-only --no-remote",
+        reads_on: false,
     },
 ];
