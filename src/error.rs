@@ -5,8 +5,8 @@
 
 use crate::approval::ApprovalError;
 use crate::confine::ConfineError;
-use crate::declaration::store::StoreError;
 use crate::declaration::add_line::AddLineError;
+use crate::declaration::store::StoreError;
 use crate::launch::LaunchError;
 use crate::plan::PlanError;
 use crate::policy::PolicyError;

@@ -1,5 +1,8 @@
 //! Looks for the administrator's files.
-#![expect(clippy::disallowed_methods, reason = "the one reader of the administrator's files")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one reader of the administrator's files"
+)]
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -16,9 +19,19 @@ const PLACES: [&str; 2] = ["/etc/supervisor/managed.json", "/etc/supervisor/mana
 pub fn load() -> Result<AdminPolicy, PolicyError> {
     for file in PLACES {
         match Path::new(file).symlink_metadata() {
-            Ok(_) => return Err(PolicyError::NotObeyed { file: file.to_owned() }),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(source) => return Err(PolicyError::Look { file: file.to_owned(), source }),
+            Ok(_) => {
+                return Err(PolicyError::NotObeyed {
+                    file: file.to_owned(),
+                });
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(source) => {
+                return Err(PolicyError::Look {
+                    file: file.to_owned(),
+                    source,
+                });
+            }
         }
     }
     Ok(AdminPolicy::Absent)

@@ -20,3 +20,4 @@ mod escape_files;
 mod escape_kernel;
 mod escape_network;
 mod escape_processes;
+mod transcripts;
