@@ -160,7 +160,6 @@ mod tests {
             "/etc/ssh/ssh_host_rsa_key",
             "/var/lib/x",
             "/home/u",
-            "/root",
             "/tmp",
             "/run/user/1000",
             "/dev/sda",
