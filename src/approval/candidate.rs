@@ -45,6 +45,8 @@ pub(crate) struct Marks {
     pub(crate) secrets: Vec<(AbsolutePath, String)>,
     /// Marks of version control systems but git around `--dir`.
     pub(crate) checkouts: Vec<PathBuf>,
+    /// Where other users choose what runs.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// Where a server's program is looked for: its own stored `PATH`; the one frozen at its
@@ -107,6 +109,9 @@ impl Candidate {
                 if let Some(why) = record::secrets(read.path.as_path(), person)? {
                     self.marks.secrets.push((read.path.clone(), why));
                 }
+            }
+            if let Some(Ok(program)) = &self.program {
+                self.marks.doubts = facts::doubts(&self.path, program, person);
             }
             let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
             self.marks.checkouts = dir.map(git::other_marks).unwrap_or_default();

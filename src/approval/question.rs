@@ -178,6 +178,7 @@ impl Shown<'_> {
                 .extend(Row::text(&format!("holds or lies among secrets: {why}")).0);
             rows.push(row);
         }
+        rows.extend(self.marks.doubts.iter().map(|doubt| Row::text(doubt)));
         if !self.marks.checkouts.is_empty() {
             let marks = self.marks.checkouts.iter().map(|mark| text::path(mark));
             rows.push(Row::named(

@@ -130,6 +130,7 @@ fn approval(approval: &Approval) -> String {
 fn source(variable: &Variable) -> String {
     match &variable.source {
         Source::Stored => "stored".to_owned(),
+        Source::Unset => "not set here, so the server does not get it".to_owned(),
         Source::Passed => "from the caller, at each start".to_owned(),
         Source::Ours(value) => text::word(value),
     }
@@ -165,6 +166,10 @@ fn limits(page: &mut Page, plan: &Plan) {
     page.item(
         "memory",
         &format!("{} in each process", mib(plan.limits.memory)),
+    );
+    page.item(
+        "processes",
+        &format!("{} (not enforced yet: see R5)", plan.limits.processes),
     );
     page.item("open files", &plan.limits.files.to_string());
     page.item("file size", &mib(plan.limits.file_size));

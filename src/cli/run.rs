@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::RunArgs;
 use crate::cli::render;
 use crate::confine::linux::apply;
-use crate::declaration::{Alias, EnvName};
+use crate::declaration::Alias;
 use crate::error::Error;
 use crate::exit_codes;
 use crate::launch::{self, Explanation, Prepared, descendants};
@@ -64,28 +64,17 @@ fn permitted(args: &RunArgs) -> Result<Prepared, Error> {
 
 /// Passed variables that the caller lacks, and a program whose content is not what was approved.
 fn say_what_differs(explanation: &Explanation) {
-    let passed: Vec<&EnvName> = explanation
-        .plan
-        .variables
-        .iter()
-        .filter(|variable| variable.source == Source::Passed)
-        .map(|variable| &variable.name)
-        .collect();
-    for name in explanation
-        .declared
-        .pass
-        .iter()
-        .filter(|name| **name != EnvName::path())
-    {
-        if !passed.contains(&name) {
+    let alias = &explanation.alias;
+    for variable in &explanation.plan.variables {
+        if variable.source == Source::Unset {
+            let name = &variable.name;
             render::note(&format!(
-                "{}: {name} is not set here, so the server does not get it",
-                explanation.alias
+                "{alias}: {name} is not set here, so the server does not get it"
             ));
         }
     }
     if let Some(upgraded) = &explanation.upgraded {
-        render::note(&format!("{}: {upgraded}", explanation.alias));
+        render::note(&format!("{alias}: {upgraded}"));
     }
 }
 

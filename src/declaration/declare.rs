@@ -13,11 +13,11 @@ use super::{AbsolutePath, Declaration, EnvName, Http, Server, Stdio, digest};
 use crate::approval::candidate::search_path;
 use crate::approval::prompt;
 use crate::error::Error;
-use crate::plan::{Person, PlanError, facts, git, program, record, resolve};
+use crate::plan::{Person, PlanError, facts, git, program, record, resolve, runner};
 
 /// The declaration that a line asks for, typed in the directory `cwd`. Values of `NAME=-` are
 /// asked for here, when all else is checked. A program that is not there is declared all the
-/// same; `others` are the declarations there are, none of which may write what this one runs.
+/// same; of the `declared` ones no other may write what this one runs.
 ///
 /// # Errors
 /// A `--dir` or `--read` that may not be one, a program that could not run or may be written;
@@ -26,8 +26,9 @@ pub(crate) fn declaration(
     line: &AddLine,
     person: &Person,
     cwd: &Path,
-    others: &Declarations,
+    declared: &Declarations,
 ) -> Result<Declaration, Error> {
+    let alias = &line.alias;
     let server = match &line.target {
         Target::Http(http) => Server::Http(Http {
             url: http.url.clone(),
@@ -36,7 +37,7 @@ pub(crate) fn declaration(
         }),
         Target::Stdio(line) => {
             let mut stdio = stdio(line, person, cwd)?;
-            check(&stdio, person, others)?;
+            check(&stdio, person, &declared.writable_but_by(alias))?;
             for (name, given) in &line.env {
                 if matches!(given, Given::Ask) {
                     stdio.env.insert(name.clone(), prompt::value(name)?);
@@ -91,35 +92,25 @@ fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanErr
     Ok(stdio)
 }
 
-/// A program by name is looked for along `PATH`; so is what `/usr/bin/env` in a first line names.
+/// A program by name is looked for along `PATH`; so is what `/usr/bin/env` in a first line names,
+/// and what a runner starts.
 fn needs_path(stdio: &Stdio) -> bool {
     let env = |program: program::Program| {
         let first = program.prefix.first().map(PathBuf::from);
         program.is_script() && first.is_some_and(|first| first.file_name() == Some("env".as_ref()))
     };
     !stdio.command.contains('/')
+        || runner::recognise(&stdio.argv()).is_some()
         || program::find(&stdio.command, &facts::search_path_of(stdio)).is_ok_and(env)
 }
 
 /// Refuses what a start would refuse.
-fn check(stdio: &Stdio, person: &Person, others: &Declarations) -> Result<(), PlanError> {
+fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
     let facts = match facts::gather(stdio, &search_path(stdio, None), person) {
         Ok(facts) => facts,
         Err(PlanError::ProgramNotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
     let launch = digest::launch(&Server::Stdio(stdio.clone()));
-    resolve::resolve(stdio, &launch, &facts)?;
-    resolve::apart(facts, &written_by(others)).map(drop)
-}
-
-/// Where declared servers may write.
-fn written_by(declarations: &Declarations) -> Vec<PathBuf> {
-    declarations
-        .iter()
-        .filter_map(|(_, entry)| match &entry.ok()?.server {
-            Server::Stdio(stdio) => stdio.dir.as_ref().map(|dir| dir.as_path().to_owned()),
-            Server::Http(_) => None,
-        })
-        .collect()
+    resolve::resolve(stdio, &launch, &facts, others).map(drop)
 }

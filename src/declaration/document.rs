@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::entry::{self, EntryError};
-use super::{Alias, Declaration};
+use super::{Alias, Declaration, Server};
 use crate::text;
 
 /// The version of the shape that is read and written.
@@ -87,6 +88,18 @@ impl Declarations {
         self.rows
             .iter()
             .map(|row| (row.name.as_str(), row.entry.as_ref()))
+    }
+
+    /// Where the servers of all other aliases may write: what this one runs may not lie there.
+    #[must_use]
+    pub(crate) fn writable_but_by(&self, alias: &Alias) -> Vec<PathBuf> {
+        self.iter()
+            .filter(|(name, _)| *name != alias.as_str())
+            .filter_map(|(_, entry)| match &entry.ok()?.server {
+                Server::Stdio(stdio) => Some(stdio.dir.as_ref()?.as_path().to_owned()),
+                Server::Http(_) => None,
+            })
+            .collect()
     }
 
     /// The entry of that name: `None` where there is none.

@@ -23,7 +23,7 @@ use crate::confine::Confinement;
 use crate::confine::linux::{self, Linux};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
-use crate::declaration::{Alias, Declaration, Digest, LaunchDigest, Server, Stdio, digest};
+use crate::declaration::{Alias, Digest, LaunchDigest, Server, Stdio, digest};
 use crate::error::Error;
 use crate::plan::program::Stat;
 use crate::plan::{Person, Plan, RunRequest, facts, resolve};
@@ -84,21 +84,10 @@ impl Prepared {
 /// policy that cannot be obeyed, a promise that cannot be held here.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
     let state = State::open(person)?;
-    let declaration = state.read()?.get(&request.alias)?.clone();
+    let declarations = state.read()?;
     let approvals = Approvals::read(&state)?;
-    explain(person, request.alias.clone(), &declaration, &approvals)
-}
-
-/// [`prepare`], from a declaration and approvals that are at hand.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn explain(
-    person: &Person,
-    alias: Alias,
-    declaration: &Declaration,
-    approvals: &Approvals,
-) -> Result<Explanation, Error> {
+    let alias = request.alias.clone();
+    let declaration = declarations.get(&alias)?;
     let declared = match &declaration.server {
         Server::Stdio(stdio) => stdio.clone(),
         Server::Http(_) => return Err(LaunchError::HttpLater { alias }.into()),
@@ -109,7 +98,8 @@ pub fn explain(
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let facts = facts::gather(&declared, &search_path, person)?;
     let approval = approvals.check(&alias, declaration, Some(&facts.program));
-    let plan = resolve::resolve(&declared, &launch_digest, &facts)?;
+    let others = declarations.writable_but_by(&alias);
+    let plan = resolve::resolve(&declared, &launch_digest, &facts, &others)?;
     let verdict = policy::evaluate(policy::load::load()?, &plan);
     let confinement = specify(&plan, &declared, &facts.kernel)?;
     let lowered = linux::lower(&plan, &confinement, &facts.kernel)?;

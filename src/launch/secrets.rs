@@ -3,7 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 
 use super::LaunchError;
-use crate::declaration::Stdio;
+use crate::declaration::{EnvName, Stdio};
 use crate::plan::{Plan, Source, facts};
 
 /// Every variable of the plan with its value. One passed by name that the caller has no longer
@@ -20,6 +20,11 @@ pub fn variables(
         let name = variable.name.as_str();
         let value = match &variable.source {
             Source::Ours(value) => SecretString::from(value.clone()),
+            Source::Unset => continue,
+            // Relative and empty entries would lead into the directory the server works in.
+            Source::Stored if variable.name == EnvName::path() => {
+                SecretString::from(facts::search_path_of(declared).to_env())
+            }
             Source::Passed => match facts::caller_value(&variable.name) {
                 Some(value) => SecretString::from(value),
                 None => continue,

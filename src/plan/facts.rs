@@ -227,10 +227,6 @@ pub(crate) fn search_path_grants(
 /// Where other users choose what runs, each in one line to be shown at the question: a directory
 /// of the search path, or the program or its directory, that they may write or that is theirs.
 #[must_use]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the question does not show it yet")
-)]
 pub(crate) fn doubts(path: &SearchPath, program: &Program, person: &Person) -> Vec<String> {
     let searched = path.0.iter().map(PathBuf::as_path);
     let program = program.resolved.as_path();

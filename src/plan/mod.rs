@@ -136,6 +136,8 @@ pub enum Source {
     Stored,
     /// The caller's environment, at each start.
     Passed,
+    /// Passed by name, and not set in the caller's environment: the server does not get it.
+    Unset,
     /// Frozen at the approval (`PATH`), or fixed by the plan (`HOME`, `TMPDIR`): no secret.
     Ours(String),
 }

@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
 use crate::declaration::{EnvName, LaunchDigest, ReadReason, Stdio};
 
-/// How many digits of the launch digest name a private home: its path stays short, since
-/// servers bind sockets some 45 characters below it and `sun_path` holds 107.
-const DIGITS: usize = 16;
-
-/// What exactly would run, and what it would reach.
+/// What exactly would run, and what it would reach. `others` are the places that other declared
+/// servers may write.
 ///
 /// # Errors
 /// [`PlanError::WritableProgram`] where what is executed, or a directory of `PATH`, lies where
@@ -19,11 +16,12 @@ pub(crate) fn resolve(
     stdio: &Stdio,
     launch: &LaunchDigest,
     facts: &HostFacts,
+    others: &[PathBuf],
 ) -> Result<Plan, PlanError> {
-    let digits: String = launch.as_str().chars().take(DIGITS).collect();
-    let home = facts.state.join("home").join(digits);
+    let home = facts.state.join("home").join(launch.home_name());
     let tmp = home.join("tmp");
-    let writable: Vec<PathBuf> = facts.dir.iter().chain([&facts.state]).cloned().collect();
+    let own = facts.dir.iter().chain([&facts.state]);
+    let writable: Vec<PathBuf> = own.chain(others).cloned().collect();
     let facts = &apart(facts.clone(), &writable)?;
     for path in [&facts.program.found, &facts.program.exec, &home] {
         text(path)?;
@@ -55,7 +53,7 @@ pub(crate) fn resolve(
 ///
 /// # Errors
 /// [`PlanError::WritableProgram`].
-pub(crate) fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanError> {
+fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanError> {
     let written = |path: &Path| writable.iter().any(|place| path.starts_with(place));
     let program = &facts.program;
     let executed = [&program.found, &program.resolved, &program.exec]
@@ -105,7 +103,7 @@ fn variables(
         } else if facts.present.contains(&name) {
             Source::Passed
         } else {
-            continue;
+            Source::Unset
         };
         variables.push(Variable { name, source });
     }

@@ -1,4 +1,9 @@
 use super::*;
+
+/// [`super::resolve`] where no other server may write anything.
+fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -> Result<Plan, PlanError> {
+    super::resolve(stdio, launch, facts, &[])
+}
 use std::collections::BTreeSet;
 
 use crate::confine::KernelFacts;
@@ -136,6 +141,10 @@ fn a_whole_plan() {
           "source": {
             "ours": "/home/u/.supervisor/home/0123456789abcdef/tmp"
           }
+        },
+        {
+          "name": "TZ",
+          "source": "unset"
         }
       ],
       "home": "/home/u/.supervisor/home/0123456789abcdef",
