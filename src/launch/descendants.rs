@@ -12,7 +12,7 @@
 use std::fs;
 use std::io;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -20,9 +20,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
-/// How often the children are looked at, and how long between: half a second in all.
-const ROUNDS: u32 = 50;
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long children are looked for and killed, and how long between two looks.
+const LIMIT: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Adopts orphans from here on.
 ///
@@ -35,15 +35,14 @@ pub fn adopt() -> io::Result<()> {
 /// Kills every child this process has, and theirs as they come up to it, until none is left.
 ///
 /// # Errors
-/// Where `/proc` cannot be read, or a child is left after half a second.
+/// Where `/proc` cannot be read, or children are left after half a second: processes that
+/// multiply in sessions of their own faster than they are found.
 pub fn sweep() -> io::Result<()> {
-    for round in 0..ROUNDS {
+    let until = Instant::now() + LIMIT;
+    loop {
         let children = children()?;
         if children.is_empty() {
             return Ok(());
-        }
-        if round > 0 {
-            sleep(PAUSE);
         }
         for child in &children {
             // Gone meanwhile is as good.
@@ -52,8 +51,11 @@ pub fn sweep() -> io::Result<()> {
         for child in &children {
             let _ = waitpid(*child, Some(WaitPidFlag::WNOHANG));
         }
+        if Instant::now() > until {
+            return Err(io::Error::other("descendants of the server do not end"));
+        }
+        sleep(PAUSE);
     }
-    Err(io::Error::other("a descendant of the server does not end"))
 }
 
 /// The children of this process: waited for cheaply first, since there are hardly ever any.
@@ -66,6 +68,25 @@ fn children() -> io::Result<Vec<Pid>> {
     if any == Err(Errno::ECHILD) {
         return Ok(Vec::new());
     }
+    match listed() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => searched(),
+        other => other,
+    }
+}
+
+/// As the kernel lists them (`CONFIG_PROC_CHILDREN`): cheap where there are thousands.
+fn listed() -> io::Result<Vec<Pid>> {
+    let mut found = Vec::new();
+    for task in fs::read_dir("/proc/self/task")? {
+        let text = fs::read_to_string(task?.path().join("children"))?;
+        let pids = text.split_whitespace().filter_map(|pid| pid.parse().ok());
+        found.extend(pids.map(Pid::from_raw));
+    }
+    Ok(found)
+}
+
+/// Among all processes, by their parent.
+fn searched() -> io::Result<Vec<Pid>> {
     let me = getpid();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
@@ -98,6 +119,21 @@ fn parent(stat: &str) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a child to find")]
+    fn both_ways_find_a_child() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        assert!(searched().unwrap().contains(&pid));
+        // A kernel without the list is what `searched` is for.
+        assert!(listed().map_or(true, |found| found.contains(&pid)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 
     #[test]
     fn the_parent_is_read_past_a_hostile_name() {
