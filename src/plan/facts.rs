@@ -151,13 +151,32 @@ impl SearchPath {
 /// [`PlanError::Data`].
 pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     let state = [person.state.clone(), settle(&person.state)];
+    let mut homes = vec![person.home.clone()];
+    homes.extend(listed_home(person.uid).filter(|home| *home != person.home));
     // Most are not there: one question tells, where `follow` asks for every part.
-    Places::new(&person.home, &state, |path| {
+    Places::new(&homes, &state, |path| {
         fs::symlink_metadata(path)
             .ok()
             .and_then(|_| follow(path).ok())
             .map(|followed| followed.resolved)
     })
+}
+
+/// The home that `/etc/passwd` lists for a user (`passwd(5)`), links followed. The file alone:
+/// another user database may be asked over a network, which no start waits for.
+fn listed_home(uid: u32) -> Option<PathBuf> {
+    let text = fs::read_to_string("/etc/passwd").ok()?;
+    let home = text.lines().find_map(|line| {
+        let mut fields = line.split(':').skip(2);
+        let listed: u32 = fields.next()?.parse().ok()?;
+        (listed == uid).then(|| fields.nth(2)).flatten()
+    })?;
+    let home = Path::new(home);
+    let usable = home.is_absolute() && home != Path::new("/");
+    usable
+        .then(|| follow(home).ok())
+        .flatten()
+        .map(|followed| followed.resolved)
 }
 
 /// Everything a plan is made of.

@@ -59,45 +59,54 @@ struct Data {
 /// The places of one person on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    home: PathBuf,
+    homes: Vec<PathBuf>,
     state: Vec<PathBuf>,
     data: Data,
 }
 
 impl Places {
-    /// The places of the person with this home (canonical) and state directory (each spelling
+    /// The places of the person with these homes (canonical: that of `HOME`, and that of the
+    /// user database, where keys lie whatever `HOME` says) and state directory (each spelling
     /// that counts). `leads_to` says where a path leads through its links, if anywhere; both
     /// spellings of a place count then.
     ///
     /// # Errors
     /// [`PlanError::Data`], which a test rules out.
     pub(crate) fn new(
-        home: &Path,
+        homes: &[PathBuf],
         state: &[PathBuf],
         leads_to: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Result<Self, PlanError> {
         let mut data: Data =
             serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
         let here = |path: &Path| match path.strip_prefix("~") {
-            Ok(rest) => home.join(rest),
-            Err(_) => path.to_owned(),
+            Ok(rest) => homes.iter().map(|home| home.join(rest)).collect(),
+            Err(_) => vec![path.to_owned()],
         };
         for place in std::mem::take(&mut data.places) {
-            let path = here(&place.path);
-            let leads = leads_to(&path).filter(|leads| *leads != path);
-            data.places.extend(leads.map(|path| Place {
-                path,
-                ..place.clone()
-            }));
-            data.places.push(Place { path, ..place });
-        }
-        for list in [&mut data.system, &mut data.shared] {
-            for tree in list.iter_mut() {
-                tree.path = here(&tree.path);
+            for path in here(&place.path) {
+                let leads = leads_to(&path).filter(|leads| *leads != path);
+                data.places
+                    .extend(leads.into_iter().chain([path]).map(|path| Place {
+                        path,
+                        ..place.clone()
+                    }));
             }
         }
+        for list in [&mut data.system, &mut data.shared] {
+            *list = std::mem::take(list)
+                .into_iter()
+                .flat_map(|tree| {
+                    let reason = tree.reason;
+                    here(&tree.path).into_iter().map(move |path| Tree {
+                        path,
+                        reason: reason.clone(),
+                    })
+                })
+                .collect();
+        }
         Ok(Self {
-            home: home.to_owned(),
+            homes: homes.to_vec(),
             state: state.to_vec(),
             data,
         })
@@ -109,17 +118,19 @@ impl Places {
         self.state.iter().any(|state| path.starts_with(state))
     }
 
-    /// Whether a path is the home, the state directory or `/`, or lies above one of them.
+    /// Whether a path is a home of the person, the state directory or `/`, or lies above one of
+    /// them.
     #[must_use]
     pub(crate) fn above_all(&self, path: &Path) -> bool {
-        self.home.starts_with(path) || self.state.iter().any(|state| state.starts_with(path))
+        self.homes.iter().any(|home| home.starts_with(path))
+            || self.state.iter().any(|state| state.starts_with(path))
     }
 
     /// Why no server may write in a directory (canonical), if it may not (promise G1).
     #[must_use]
     pub(crate) fn refuse_writing(&self, dir: &Path) -> Option<String> {
         let shown = |path: &Path| crate::text::path(path);
-        if self.home.starts_with(dir) {
+        if self.homes.iter().any(|home| home.starts_with(dir)) {
             return Some("it is the home directory or lies above it".to_owned());
         }
         if self.in_state(dir) || self.above_all(dir) {
@@ -198,7 +209,7 @@ mod tests {
                 .then(|| "/data/dotfiles/config".into())
         };
         Places::new(
-            Path::new("/home/u"),
+            &["/home/u".into(), "/db/u".into()],
             &["/home/u/.supervisor".into(), "/data/state".into()],
             leads,
         )
@@ -237,6 +248,9 @@ mod tests {
             "/proc/1",
             "/dev/shm/x",
             "/run/user/1000/x",
+            "/db/u",
+            "/db",
+            "/db/u/.ssh",
             "/home/u/.supervisor",
             "/home/u/.supervisor/home/x",
             "/data",
