@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::servers::{certificates, path, person};
-use crate::support::TestContext;
+use crate::support::{Host, TestContext};
 
 /// The lines that begin with `$ ` in the README's `console` blocks.
 fn commands() -> Vec<String> {
@@ -28,6 +28,8 @@ fn commands() -> Vec<String> {
 #[test]
 fn every_command_works_in_an_empty_home() {
     let context = person();
+    // A user stands in the checkout.
+    context.make_directory("work/.git");
     context.make_directory("work/target/release");
     let program = context.path("work/target/release/supervisor");
     fs::copy(TestContext::program("supervisor"), program).unwrap();
@@ -50,4 +52,13 @@ fn every_command_works_in_an_empty_home() {
             assert!(screen.contains("echo"), "{line}\n{screen}");
         }
     }
+    // What it declares is what a host can start.
+    let mut run = context.supervisor(&["run", "files"]);
+    for pair in certificates() {
+        let (name, value) = pair.split_once('=').unwrap();
+        run.env(name, value);
+    }
+    let mut host = Host::start(run);
+    assert!(host.initialize().get("result").is_some());
+    host.end();
 }
