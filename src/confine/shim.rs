@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 use std::ffi::{CString, NulError, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::RawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use nix::fcntl::AtFlags;
 use nix::libc;
-use nix::unistd::{chdir, execveat};
+use nix::unistd::{chdir, execveat, fchdir};
 use serde::{Deserialize, Serialize};
 
 use super::Mechanism;
@@ -44,8 +45,10 @@ pub struct Spec {
     pub argv: Vec<String>,
     /// All its variables.
     pub env: Vec<(String, String)>,
-    /// Where it starts.
+    /// Where it starts, unless in `dir`.
     pub cwd: PathBuf,
+    /// The directory it may write, and the inherited descriptor of the one that was checked.
+    pub dir: Option<(PathBuf, RawFd)>,
     /// Files that must still be what they were when they were looked at.
     pub unchanged: Vec<(PathBuf, Stat)>,
     /// The rules.
@@ -170,9 +173,13 @@ fn steps(spec: File, status: &mut File) -> Result<std::convert::Infallible, Fail
         apply::new_keyring().at(Step::Keyring)?;
     }
     apply::reset_signals().at(Step::Signals)?;
-    chdir(&spec.cwd).at(Step::Directory)?;
+    let dir = hold_dir(&spec)?;
+    match &dir {
+        Some(dir) => fchdir(&dir.1).at(Step::Directory)?,
+        None => chdir(&spec.cwd).at(Step::Directory)?,
+    }
     let program = hold_program(&spec)?;
-    let ruleset = apply::build_ruleset(&spec.rules.landlock).at(Step::Grants)?;
+    let ruleset = apply::build_ruleset(&spec.rules.landlock, dir.as_ref()).at(Step::Grants)?;
     apply::limit(&spec.rules.limits).at(Step::Limits)?;
     apply::drop_groups().at(Step::Capabilities)?;
     apply::no_new_privs().at(Step::Capabilities)?;
@@ -197,6 +204,19 @@ fn read_spec(mut pipe: File) -> Result<Spec, Failed> {
     let mut text = Vec::new();
     pipe.read_to_end(&mut text).at(Step::Spec)?;
     serde_json::from_slice(&text).at(Step::Spec)
+}
+
+/// The directory that was checked, whatever stands at its path now.
+fn hold_dir(spec: &Spec) -> Result<Option<(PathBuf, File)>, Failed> {
+    let Some((path, number)) = &spec.dir else {
+        return Ok(None);
+    };
+    let held = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
+        .open(format!("/proc/self/fd/{number}"))
+        .at(Step::Directory)?;
+    Ok(Some((path.clone(), held)))
 }
 
 /// Holds the program by descriptor and compares it, and the script it runs, with what was

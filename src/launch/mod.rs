@@ -25,6 +25,7 @@ use crate::confine::specify::specify;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, LaunchDigest, Server, Stdio, digest};
 use crate::error::Error;
+use crate::plan::held::Held;
 use crate::plan::program::Stat;
 use crate::plan::{Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, Verdict};
@@ -63,6 +64,9 @@ pub struct Explanation {
     /// What a reader should know about the program's content, if it is not what was approved.
     #[serde(skip)]
     pub upgraded: Option<String>,
+    /// The very directory that was checked for `--dir`: this one is granted.
+    #[serde(skip)]
+    pub held: Option<Held>,
 }
 
 /// An explanation that may start: the only argument of [`launch`].
@@ -117,6 +121,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         enabled: declaration.enabled,
         unchanged: facts.program.unchanged(),
         upgraded,
+        held: facts.held,
     })
 }
 

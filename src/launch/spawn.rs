@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
 use crate::confine::shim::{self, Enforced, Report, Spec};
+use crate::plan::held::Held;
 use crate::relay::Server;
 
 /// How long the shim may take from its start to the exec; it takes milliseconds.
@@ -35,6 +36,8 @@ pub async fn spawn(
     explanation: &Explanation,
     env: Vec<(String, SecretString)>,
 ) -> Result<(Server, Enforced), LaunchError> {
+    let dir = explanation.held.as_ref().map(Held::descriptor).transpose();
+    let dir = dir.map_err(LaunchError::Spawn)?;
     let spec = Spec {
         supervisor: std::process::id(),
         exec: explanation.plan.exec.clone(),
@@ -44,6 +47,10 @@ pub async fn spawn(
             .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
             .collect(),
         cwd: explanation.plan.cwd.clone(),
+        dir: match (&explanation.plan.dir, &dir) {
+            (Some(path), Some(held)) => Some((path.clone(), held.as_raw_fd())),
+            _ => None,
+        },
         unchanged: explanation.unchanged.clone(),
         rules: explanation.lowered.clone(),
         keyring: explanation
@@ -51,7 +58,7 @@ pub async fn spawn(
             .mechanisms
             .contains(&Mechanism::Keyring),
     };
-    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::start(dir).map_err(LaunchError::Spawn)?;
     let heard = timeout(LIMIT, shim.instruct(&spec)).await;
     let reports = match heard {
         Ok(Ok(reports)) => reports,
@@ -79,11 +86,12 @@ struct Shim {
 
 impl Shim {
     /// Executes this very program anew, with an empty environment.
-    fn start() -> io::Result<Self> {
+    /// It inherits `dir` and its ends of the pipes, and opens them anew by their numbers.
+    fn start(dir: Option<OwnedFd>) -> io::Result<Self> {
         let (spec_out, spec_in) = io::pipe()?;
         let (status_out, status_in) = io::pipe()?;
         let (spec_out, status_in) = (OwnedFd::from(spec_out), OwnedFd::from(status_in));
-        for inherited in [&spec_out, &status_in] {
+        for inherited in [&spec_out, &status_in].into_iter().chain(&dir) {
             fcntl(inherited, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         let child = Command::new("/proc/self/exe")

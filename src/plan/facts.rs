@@ -202,9 +202,10 @@ pub(crate) fn gather(
         .collect();
     let Installation { own, linked } = installation::around(&program, path, &named, ground);
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
-    let dir = dir
+    let (dir, held) = dir
         .map(|dir| git::check_stored(dir, &places, &own))
-        .transpose()?;
+        .transpose()?
+        .unzip();
     let reads = record::look(&stdio.reads, &places)?;
     let present = stdio
         .pass
@@ -220,6 +221,7 @@ pub(crate) fn gather(
         linked,
         system,
         dir,
+        held,
         reads,
         present,
         kernel: apply::kernel_facts(),

@@ -13,11 +13,11 @@
 )]
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::held::Held;
 use super::links::follow;
 use super::places::Places;
 use super::{Grant, Person, PlanError, facts, layout};
@@ -25,8 +25,7 @@ use crate::text;
 
 /// So many directories deep a writable directory is looked through; a deeper one is refused.
 pub(crate) const DEPTH: usize = 32;
-/// So many entries of a writable directory are looked at, and so many of each directory above
-/// it; where there are more it is refused.
+/// So many entries of a writable directory are looked at; where there are more it is refused.
 pub(crate) const ENTRIES: usize = 100_000;
 
 /// Checks a directory that `--dir` names by an absolute path, and says where it resolves to:
@@ -41,11 +40,12 @@ pub(crate) fn check(
     person: &Person,
     installation: &[Grant],
 ) -> Result<PathBuf, PlanError> {
-    check_in(dir, &facts::places(person)?, installation)
+    check_in(dir, &facts::places(person)?, installation).map(|(resolved, _)| resolved)
 }
 
 /// Checks a directory as a declaration holds it, at a start: the same, and refused where any
-/// part of its path has become a link since it was declared.
+/// part of its path has become a link since it was declared. The directory returned is the one
+/// that was looked at, whatever stands at its path later.
 ///
 /// # Errors
 /// As [`check`].
@@ -53,42 +53,34 @@ pub(crate) fn check_stored(
     dir: &Path,
     places: &Places,
     installation: &[Grant],
-) -> Result<PathBuf, PlanError> {
-    let resolved = check_in(dir, places, installation)?;
+) -> Result<(PathBuf, Held), PlanError> {
+    let (resolved, held) = check_in(dir, places, installation)?;
     if resolved == dir {
-        Ok(resolved)
+        Ok((resolved, held))
     } else {
         let why = format!("it has become a link, to {}", text::path(&resolved));
-        Err(PlanError::DirRefused {
-            path: dir.to_owned(),
-            why,
-        })
+        Err(refused(dir, why))
     }
 }
 
-fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<PathBuf, PlanError> {
-    let unusable = |why| PlanError::DirUnusable {
+fn refused(dir: &Path, why: String) -> PlanError {
+    PlanError::DirRefused {
         path: dir.to_owned(),
         why,
-    };
-    let refused = |why| PlanError::DirRefused {
-        path: dir.to_owned(),
-        why,
-    };
-    let resolved = follow(dir).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => unusable("is not there"),
-        ErrorKind::NotADirectory => unusable("is no directory"),
-        _ => refused(format!("it cannot be looked at: {error}")),
-    })?;
-    let resolved = resolved.resolved;
-    if !resolved.is_dir() {
-        return Err(unusable("is no directory"));
     }
+}
+
+fn check_in(
+    dir: &Path,
+    places: &Places,
+    installation: &[Grant],
+) -> Result<(PathBuf, Held), PlanError> {
+    let (resolved, held) = hold(dir)?;
     if resolved.to_str().is_none() {
         return Err(PlanError::NotUtf8 { path: resolved });
     }
     if let Some(why) = places.refuse_writing(&resolved) {
-        return Err(refused(why));
+        return Err(refused(dir, why));
     }
     for grant in installation {
         if grant.path.starts_with(&resolved) {
@@ -97,58 +89,84 @@ fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<PathB
             });
         }
         if resolved.starts_with(&grant.path) {
-            return Err(refused(format!(
-                "it lies in {} ({})",
-                text::path(&grant.path),
-                grant.reason
-            )));
+            let why = format!("it lies in {} ({})", text::path(&grant.path), grant.reason);
+            return Err(refused(dir, why));
         }
     }
-    above(&resolved)
-        .and_then(|()| below(&resolved))
-        .map_err(refused)?;
-    Ok(resolved)
+    above(&resolved, &held)
+        .and_then(|()| below(&resolved, &held))
+        .and_then(|()| stays(&resolved, &held))
+        .map_err(|why| refused(dir, why))?;
+    Ok((resolved, held))
 }
 
-/// Every directory above, to `/`: each is listed, so that no spelling of a mark is missed.
-fn above(dir: &Path) -> Result<(), String> {
+/// Where a path leads through its links, and the directory there, held.
+fn hold(dir: &Path) -> Result<(PathBuf, Held), PlanError> {
+    let unusable = |why| PlanError::DirUnusable {
+        path: dir.to_owned(),
+        why,
+    };
+    let resolved = follow(dir).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => unusable("is not there"),
+        ErrorKind::NotADirectory => unusable("is no directory"),
+        _ => refused(dir, format!("it cannot be looked at: {error}")),
+    })?;
+    let resolved = resolved.resolved;
+    match Held::open(&resolved) {
+        Ok(held) => Ok((resolved, held)),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(unusable("is no directory")),
+        Err(error) => Err(refused(dir, format!("it cannot be held: {error}"))),
+    }
+}
+
+/// Every directory above, to `/`, by the directories' own `..`: those above the one held, not
+/// those that a path names by now. One that cannot be listed is a doubt.
+fn above(dir: &Path, held: &Held) -> Result<(), String> {
+    let mut at = held.clone();
     for parent in dir.ancestors().skip(1) {
-        let (entries, whole) = list(parent, ENTRIES).map_err(|error| cannot(parent, &error))?;
-        marks(parent, &entries)?;
-        if !whole {
-            return Err(format!(
-                "{} holds more than {ENTRIES} entries, and not all were looked at",
-                text::path(parent)
-            ));
-        }
+        at = at.above().map_err(|error| cannot(parent, &error))?;
+        at.list(Path::new(""), 0)
+            .map_err(|error| cannot(parent, &error))?;
+        marks(parent, &at, Path::new(""))?;
     }
     Ok(())
 }
 
 /// The directory itself and all below it, links not followed: what they lead to the server
 /// cannot write.
-fn below(dir: &Path) -> Result<(), String> {
+fn below(dir: &Path, held: &Held) -> Result<(), String> {
     let mut left = ENTRIES;
-    let mut waiting = vec![(dir.to_owned(), 0_usize)];
+    let mut waiting = vec![(PathBuf::new(), 0_usize)];
     while let Some((at, depth)) = waiting.pop() {
-        let (entries, whole) = list(&at, left).map_err(|error| cannot(&at, &error))?;
-        marks(&at, &entries)?;
-        if !whole {
+        let listing = held
+            .list(&at, left)
+            .map_err(|error| cannot(&dir.join(&at), &error))?;
+        marks(dir, held, &at)?;
+        if listing.cut {
             return Err(format!(
                 "it holds more than {ENTRIES} entries, and not all were looked at for repositories"
             ));
         }
-        left = left.saturating_sub(entries.len());
-        for entry in entries.into_iter().filter(|entry| entry.kind.is_dir()) {
+        left = left.saturating_sub(listing.entries);
+        for name in listing.directories {
             if depth >= DEPTH {
                 return Err(format!(
                     "it is more than {DEPTH} directories deep, and not all were looked at for repositories"
                 ));
             }
-            waiting.push((at.join(entry.name), depth.saturating_add(1)));
+            waiting.push((at.join(name), depth.saturating_add(1)));
         }
     }
     Ok(())
+}
+
+/// The directory held still lies where it was named when all was looked at.
+fn stays(dir: &Path, held: &Held) -> Result<(), String> {
+    match held.place() {
+        Ok(place) if place == dir => Ok(()),
+        Ok(_) => Err("it was moved while it was looked at".to_owned()),
+        Err(error) => Err(format!("it cannot be told where it lies: {error}")),
+    }
 }
 
 fn cannot(path: &Path, error: &io::Error) -> String {
@@ -158,60 +176,27 @@ fn cannot(path: &Path, error: &io::Error) -> String {
     )
 }
 
-struct Entry {
-    name: OsString,
-    kind: FileType,
-}
-
-/// The entries of a directory, and whether that is all of them.
-fn list(dir: &Path, most: usize) -> io::Result<(Vec<Entry>, bool)> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entries.len() >= most {
-            return Ok((entries, false));
-        }
-        entries.push(Entry {
-            name: entry.file_name(),
-            kind: entry.file_type()?,
-        });
-    }
-    Ok((entries, true))
-}
-
-/// Refuses a directory with these entries in it where it is a repository or a working copy.
-fn marks(dir: &Path, entries: &[Entry]) -> Result<(), String> {
-    if let Some(mark) = entries.iter().find(|entry| is_dot_git(&entry.name)) {
-        return Err(format!(
-            "a git repository is there: {}",
-            text::path(&dir.join(&mark.name))
-        ));
-    }
+/// Refuses the directory at `inside` of `held`, which lies at `dir`, where it is a repository or
+/// a working copy. Each mark is asked for by its name, so that a file system that takes other
+/// spellings for it (letter case, characters that HFS+ ignores) says so itself, and one that
+/// keeps them apart does too. Its kind is no matter: a directory, the pointer file of a worktree
+/// or submodule, a link that leads nowhere, a FIFO.
+fn marks(dir: &Path, held: &Held, inside: &Path) -> Result<(), String> {
     let has = |name: &str| {
-        entries
-            .iter()
-            .any(|entry| entry.name.eq_ignore_ascii_case(name))
+        held.holds(&inside.join(name))
+            .map_err(|error| cannot(&dir.join(inside), &error))
     };
+    if has(".git")? {
+        let mark = dir.join(inside).join(".git");
+        return Err(format!("a git repository is there: {}", text::path(&mark)));
+    }
     // What git takes for a repository's own directory (`is_git_directory` in setup.c); the
     // second is that of a linked working tree.
-    if has("HEAD") && (has("objects") && has("refs") || has("commondir")) {
-        return Err(format!("{} is a bare git repository", text::path(dir)));
+    if has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?) {
+        let bare = text::path(&dir.join(inside));
+        return Err(format!("{bare} is a bare git repository"));
     }
     Ok(())
-}
-
-/// Whether some file system takes a name for `.git`: in any letter case (they fold it, or a copy
-/// to one that does), with characters that HFS+ ignores, or as the short name that FAT gives it
-/// (`is_hfs_dotgit` and `is_ntfs_dotgit` of git). The kind of the file is no matter: a directory,
-/// the pointer file of a worktree or submodule, a link that leads nowhere, a FIFO.
-fn is_dot_git(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else {
-        return false;
-    };
-    let ignored = |c: &char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let plain: String = name.chars().filter(ignored).collect();
-    let plain = plain.trim_end_matches([' ', '.']);
-    plain.eq_ignore_ascii_case(".git") || plain.eq_ignore_ascii_case("git~1")
 }
 
 /// Marks of other version control systems in a directory (resolved) and above it, to be named at

@@ -74,22 +74,11 @@ fn a_repository_in_above_or_below_is_refused() {
 }
 
 #[test]
-fn every_kind_and_spelling_of_the_mark_is_refused() {
-    for name in [
-        ".git",
-        ".GIT",
-        ".Git",
-        ".g\u{200c}it",
-        "git~1",
-        "GIT~1",
-        ".git ",
-        ".git.",
-    ] {
-        let home = Home::new();
-        fs::write(home.at("notes").join(name), "").unwrap();
-        home.refused("notes", "git repository");
-        home.refused("notes/2024", "git repository");
-    }
+fn every_kind_of_the_mark_is_refused() {
+    let home = Home::new();
+    fs::write(home.at("notes/.git"), "").unwrap();
+    home.refused("notes", "git repository");
+    home.refused("notes/2024", "git repository");
     let home = Home::new();
     symlink("nowhere", home.at("notes/.git")).unwrap();
     home.refused("notes", ".git");
@@ -99,6 +88,22 @@ fn every_kind_and_spelling_of_the_mark_is_refused() {
     let home = Home::new();
     fs::write(home.at("notes/.git"), "gitdir: /gone/.git/worktrees/x\n").unwrap();
     home.refused("notes/2024", ".git");
+}
+
+/// The file system says itself which spellings are one name; here it keeps them apart, and so
+/// does git.
+#[test]
+fn other_spellings_count_where_the_file_system_folds_them() {
+    let home = Home::new();
+    for name in [".GIT", ".Git", ".g\u{200c}it", "git~1", ".git ", ".git."] {
+        home.dir(&format!("notes/2024/{name}"));
+    }
+    if home.at("notes/2024/.git").exists() {
+        home.refused("notes", "git repository");
+    } else {
+        home.allowed("notes");
+        home.allowed("notes/2024/may");
+    }
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn a_stored_directory_that_has_become_a_link_is_refused() {
     let home = Home::new();
     let places = facts::places(&home.1).unwrap();
     let stored = home.at("notes/2024");
-    assert_eq!(check_stored(&stored, &places, &[]).unwrap(), stored);
+    assert_eq!(check_stored(&stored, &places, &[]).unwrap().0, stored);
     fs::rename(home.at("notes"), home.at("moved")).unwrap();
     symlink("moved", home.at("notes")).unwrap();
     let said = check_stored(&stored, &places, &[]).unwrap_err().to_string();
@@ -233,13 +238,33 @@ fn the_bounds_refuse() {
     home.allowed("notes");
     home.dir(&format!("notes/{deep}/d"));
     home.refused("notes", "directories deep");
-    let crowded = home.dir("crowded");
-    let (entries, whole) = list(&home.at("notes"), 0).unwrap();
-    assert!(entries.is_empty() && !whole);
-    for number in 0..4 {
-        fs::write(crowded.join(number.to_string()), "").unwrap();
+    home.dir("crowded/inside");
+    let held = Held::open(&home.at("crowded")).unwrap();
+    for number in 0..3 {
+        fs::write(home.at(&format!("crowded/{number}")), "").unwrap();
     }
-    assert!(!list(&crowded, 3).unwrap().1 && list(&crowded, 4).unwrap().1);
+    let list = |most| held.list(Path::new(""), most).unwrap();
+    assert!(list(3).cut && list(0).cut && !list(4).cut);
+    assert_eq!(list(4).directories, [Path::new("inside")]);
+}
+
+#[test]
+fn what_is_held_is_what_was_looked_at() {
+    let home = Home::new();
+    let held = Held::open(&home.at("notes/2024")).unwrap();
+    fs::rename(home.at("notes/2024"), home.at("away")).unwrap();
+    fs::create_dir(home.at("notes/2024")).unwrap();
+    assert_eq!(held.place().unwrap(), home.at("away"));
+    assert!(held.holds(Path::new("may")).unwrap());
+    assert!(stays(&home.at("notes/2024"), &held).is_err());
+    // What lies above the directory held counts, not what lies above its former path.
+    home.dir(".git");
+    assert!(above(&home.at("notes/2024"), &held).is_err());
+    // A link below that took a directory's place is not followed.
+    symlink("/etc", home.at("away/link")).unwrap();
+    assert_eq!(held.list(Path::new("link"), 9).unwrap().entries, 0);
+    symlink("/", home.at("link")).unwrap();
+    assert!(Held::open(&home.at("link/etc")).is_err());
 }
 
 /// As an ordinary user; root lists everything.

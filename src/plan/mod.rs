@@ -14,6 +14,7 @@ pub(crate) mod facts;
 pub(crate) mod format;
 pub(crate) mod git;
 pub(crate) mod grants;
+pub(crate) mod held;
 pub(crate) mod identity;
 pub(crate) mod installation;
 pub(crate) mod interpreter;
@@ -61,6 +62,8 @@ pub struct HostFacts {
     pub system: Vec<Grant>,
     /// The writable directory, checked against promise G1.
     pub dir: Option<PathBuf>,
+    /// The very directory that was checked.
+    pub held: Option<held::Held>,
     /// What the declared reads are, in their order.
     pub reads: Vec<ReadFact>,
     /// Which of the named variables the caller has.

@@ -46,6 +46,7 @@ fn facts() -> HostFacts {
             grant("/usr", Rights::ReadExecute, "programs of the system"),
         ],
         dir: None,
+        held: None,
         reads: vec![],
         present: BTreeSet::new(),
         kernel: KernelFacts {

@@ -193,7 +193,11 @@ pub fn drop_groups() -> Result<(), ApplyError> {
 }
 
 /// Builds the ruleset and opens every granted path, while the caller's own rights still hold.
-pub fn build_ruleset(rules: &Rules) -> Result<RulesetCreated, ApplyError> {
+/// One of them is held already: that very directory is granted, not what stands at its path now.
+pub fn build_ruleset(
+    rules: &Rules,
+    dir: Option<&(PathBuf, File)>,
+) -> Result<RulesetCreated, ApplyError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(rights(rules.handled.iter().copied()))?;
@@ -209,8 +213,15 @@ pub fn build_ruleset(rules: &Rules) -> Result<RulesetCreated, ApplyError> {
             path: rule.path.clone(),
             source,
         };
-        let held = PathFd::new(&rule.path).map_err(at)?;
-        let directory = is_directory(&fstat(held.as_fd())?);
+        let opened;
+        let held = match dir {
+            Some((path, held)) if *path == rule.path => held.as_fd(),
+            _ => {
+                opened = PathFd::new(&rule.path).map_err(at)?;
+                opened.as_fd()
+            }
+        };
+        let directory = is_directory(&fstat(held)?);
         let fit = rule
             .rights
             .iter()
