@@ -44,6 +44,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("approval-unwritable", 56),
     ("home-unusable", 57),
     ("home-foreign", 58),
+    ("state-acl", 59),
     // the administrator's policy
     ("policy-unreadable", 70),
     ("policy-not-obeyed", 71),

@@ -91,7 +91,9 @@ impl Approvals {
 
     fn read_in(folder: &Folder) -> Result<Self, ApprovalError> {
         let mut approvals = Self::default();
-        for (index, line) in folder.read(LIST)?.unwrap_or_default().lines().enumerate() {
+        let text = folder.read(LIST)?.unwrap_or_default();
+        // Not `lines`, which passes over a carriage return.
+        for (index, line) in text.split_terminator('\n').enumerate() {
             let place = || (folder.path().join(LIST), index.saturating_add(1));
             let line = Line::parse(line).ok_or_else(|| {
                 let (path, line) = place();

@@ -261,3 +261,54 @@ fn approvals_go_with_what_they_were_given_to() {
         "unknown-alias"
     );
 }
+
+/// Whatever stands in the list or a record, nothing panics, nothing is approved by it, and
+/// reading rewrites nothing.
+#[test]
+fn any_bytes_approve_nothing_and_are_left() {
+    use proptest::prelude::*;
+    let case = Case::new();
+    let path = case.program("server", SH);
+    let declaration = case.declare("a", serde_json::json!({"command": path}));
+    case.approve("a", &declaration);
+    let record = case.file(&format!(
+        "approvals/{}.json",
+        canonical(&declaration).digest()
+    ));
+    let other = case.declare("a", serde_json::json!({"command": path, "args": ["other"]}));
+    let forged = canonical(&other).digest();
+    case.declare("a", serde_json::json!({"command": path}));
+    case.approve("a", &declaration);
+    for file in [case.file(LIST), record] {
+        let good = fs::read(&file).unwrap();
+        let length = good.len();
+        let bytes = prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..64),
+            Just(format!("server {forged} a\n").into_bytes()),
+            Just(format!("server {forged} a\r\n").into_bytes()),
+            (
+                0..length,
+                0..length,
+                proptest::collection::vec(any::<u8>(), 0..4)
+            )
+                .prop_map({
+                    let good = good.clone();
+                    move |(from, to, new)| {
+                        [&good[..from.min(to)], &new, &good[from.max(to)..]].concat()
+                    }
+                }),
+        ];
+        proptest!(|(bytes in bytes)| {
+            fs::write(&file, &bytes).unwrap();
+            if let Ok(approvals) = Approvals::read(&case.state) {
+                let alias = "a".parse().unwrap();
+                let found = program(&other);
+                let given = approvals.check(&alias, &other, found.as_ref()) == Approval::Given;
+                prop_assert!(!given, "approved by nobody");
+            }
+            prop_assert_eq!(fs::read(&file).unwrap(), bytes);
+        });
+        fs::write(&file, &good).unwrap();
+    }
+    assert_eq!(case.check("a", &declaration), Approval::Given);
+}

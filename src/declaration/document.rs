@@ -18,6 +18,44 @@ use crate::text;
 /// The version of the shape that is read and written.
 pub(crate) const VERSION: u64 = 1;
 
+/// Brings the text of one version to the next. It is given JSON with no key twice.
+pub(crate) type Step = fn(&str) -> Result<String, DocumentError>;
+
+/// The steps from the first version that is still read up to [`VERSION`], which they end at.
+/// There are none: 1 is the first version there was. A step to 2 stands here, and in its own
+/// test, when there is a 2.
+pub(crate) const STEPS: &[Step] = &[];
+
+/// The text brought to [`VERSION`] by those of these steps that it needs, with the version it
+/// is of; `None` where it needs none, or is of a version that no step starts from, which
+/// [`Declarations::parse`] says.
+///
+/// # Errors
+/// It is no JSON, or has a key twice; what a step says.
+pub(crate) fn migrate(text: &str, steps: &[Step]) -> Result<Option<(u64, String)>, DocumentError> {
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str::<Unique>(text).map_err(|error| json(&error))?;
+    let version = serde_json::from_str::<Pairs<'_>>(text)
+        .ok()
+        .and_then(|Pairs(top)| top.into_iter().find(|(key, _)| key == "version"))
+        .and_then(|(_, value)| value.get().parse::<u64>().ok());
+    let behind = version.and_then(|version| VERSION.checked_sub(version));
+    let needed = behind.and_then(|behind| usize::try_from(behind).ok());
+    let (Some(version), Some(needed @ 1..)) = (version, needed) else {
+        return Ok(None);
+    };
+    let Some(first) = steps.len().checked_sub(needed) else {
+        return Ok(None);
+    };
+    let mut text = text.to_owned();
+    for step in steps.iter().skip(first) {
+        text = step(&text)?;
+    }
+    Ok(Some((version, text)))
+}
+
 /// Why a text is no `mcp.json`. Says where, and never what stands there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {

@@ -2,19 +2,27 @@
 //!
 //! Every name is looked up below the directory's own descriptor, so that nothing swaps the
 //! directory in between. A file that is a link, has a second name, belongs to another user,
-//! is open to others, is no regular file or is too large is refused and left as it is; the
-//! error's hint is the command that repairs it.
+//! is open to others, has an access list, is no regular file or is too large is refused and left
+//! as it is; the error's hint is the command that repairs it. What is trusted is in
+//! [`super::trust`].
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
+use nix::sys::stat::{
+    FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fstat, fstatat, mkdirat,
+};
 use nix::unistd::{UnlinkatFlags, fsync, geteuid, unlinkat};
+use rustix::fs::Dir;
+
+use super::trust::{self, kind};
 
 pub use super::file_error::{FileError, Problem};
 
@@ -23,6 +31,14 @@ pub(super) const LARGEST: u64 = 16 << 20;
 /// How long a command waits for another one that is writing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 const LOCK: &str = ".lock";
+/// What a file is called while it is written: the name between these two.
+const FRESH: [&str; 2] = [".", ".new"];
+/// Mode 0600.
+const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
+const READING: OFlag = OFlag::O_RDONLY
+    .union(OFlag::O_DIRECTORY)
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
 
 /// A directory of ours, held open.
 #[derive(Debug)]
@@ -37,8 +53,7 @@ impl Folder {
     /// # Errors
     /// It is no directory, or cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, FileError> {
-        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        match nix::fcntl::open(path, flags, Mode::empty()) {
+        match nix::fcntl::open(path, READING, Mode::empty()) {
             Ok(fd) => Ok(Some(Self {
                 fd,
                 path: path.to_owned(),
@@ -57,13 +72,14 @@ impl Folder {
     /// Checks that it is the person's. Open to others, it is closed to them: `true` says so.
     ///
     /// # Errors
-    /// Another user's directory.
+    /// Another user's directory; one with an access list.
     pub(crate) fn own(&self) -> Result<bool, FileError> {
         let stat =
             fstat(&self.fd).map_err(|error| FileError::io(&self.path, "looked at", error))?;
         if stat.st_uid != geteuid().as_raw() {
             return Err(FileError::new(&self.path, Problem::Owner(stat.st_uid)));
         }
+        trust::no_access_list(&self.fd).map_err(|problem| FileError::new(&self.path, problem))?;
         if stat.st_mode & 0o777 == 0o700 {
             return Ok(false);
         }
@@ -80,12 +96,14 @@ impl Folder {
         let path = self.path.join(name);
         if make {
             match mkdirat(&self.fd, name, Mode::S_IRWXU) {
-                Ok(()) | Err(Errno::EEXIST) => {}
+                // Whatever the caller's umask takes away.
+                Ok(()) => fchmodat(&self.fd, name, Mode::S_IRWXU, FchmodatFlags::FollowSymlink)
+                    .map_err(|error| FileError::io(&path, "made", error))?,
+                Err(Errno::EEXIST) => {}
                 Err(error) => return Err(FileError::io(&path, "made", error)),
             }
         }
-        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let fd = match openat(&self.fd, name, flags, Mode::empty()) {
+        let fd = match openat(&self.fd, name, READING, Mode::empty()) {
             Ok(fd) => fd,
             Err(Errno::ENOENT) => return Ok(None),
             Err(Errno::ENOTDIR | Errno::ELOOP) => {
@@ -112,25 +130,9 @@ impl Folder {
     pub(crate) fn read(&self, name: &str) -> Result<Option<String>, FileError> {
         let path = self.path.join(name);
         let fail = |problem| FileError::new(&path, problem);
-        // Looked at before it is opened: opening a device or a FIFO may act or hang.
-        match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
-            Ok(stat) => check(&stat).map_err(fail)?,
-            Err(Errno::ENOENT) => return Ok(None),
-            Err(error) => return Err(FileError::io(&path, "looked at", error)),
-        }
-        let flags = OFlag::O_RDONLY
-            | OFlag::O_NOFOLLOW
-            | OFlag::O_NONBLOCK
-            | OFlag::O_CLOEXEC
-            | OFlag::O_NOCTTY;
-        let fd = match openat(&self.fd, name, flags, Mode::empty()) {
-            Ok(fd) => fd,
-            Err(Errno::ENOENT) => return Ok(None),
-            Err(Errno::ELOOP) => return Err(fail(Problem::Link)),
-            Err(error) => return Err(FileError::io(&path, "opened", error)),
+        let Some(fd) = self.open_file(name, OFlag::O_RDONLY)? else {
+            return Ok(None);
         };
-        let stat = fstat(&fd).map_err(|error| FileError::io(&path, "looked at", error))?;
-        check(&stat).map_err(fail)?;
         let mut bytes = Vec::new();
         File::from(fd)
             .take(LARGEST.saturating_add(1))
@@ -151,46 +153,135 @@ impl Folder {
             .map_err(|error| fail(not_text(error)))
     }
 
+    /// Opens a file of ours; `None` where it is not there.
+    fn open_file(&self, name: &str, access: OFlag) -> Result<Option<OwnedFd>, FileError> {
+        let path = self.path.join(name);
+        let fail = |problem| FileError::new(&path, problem);
+        // Looked at before it is opened: opening a device or a FIFO may act or hang.
+        match self.stat(name)? {
+            Some(stat) => trust::file(&stat).map_err(fail)?,
+            None => return Ok(None),
+        }
+        let flags =
+            access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+        let fd = match openat(&self.fd, name, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::ENOENT) => return Ok(None),
+            Err(Errno::ELOOP) => return Err(fail(Problem::Link)),
+            Err(error) => return Err(FileError::io(&path, "opened", error)),
+        };
+        let stat = fstat(&fd).map_err(|error| FileError::io(&path, "looked at", error))?;
+        trust::file(&stat).map_err(fail)?;
+        trust::no_access_list(&fd).map_err(fail)?;
+        Ok(Some(fd))
+    }
+
+    /// What stands under a name, itself and not what it leads to; `None` for nothing.
+    fn stat(&self, name: &str) -> Result<Option<FileStat>, FileError> {
+        match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(error) => Err(FileError::io(&self.path.join(name), "looked at", error)),
+        }
+    }
+
     /// Takes the lock under which everything here is written; it is let go when the value is
-    /// dropped, and by the system when the command ends however it ends.
+    /// dropped, and by the system when the command ends however it ends. What killed commands
+    /// left half written is removed.
     ///
     /// # Errors
     /// Another command holds it for too long; the lock file is not ours.
     pub(crate) fn lock(&self) -> Result<Locked<'_>, FileError> {
         let path = self.path.join(LOCK);
-        let flags = OFlag::O_RDWR
-            | OFlag::O_CREAT
-            | OFlag::O_NOFOLLOW
-            | OFlag::O_NONBLOCK
-            | OFlag::O_CLOEXEC;
-        let mut fd =
-            openat(&self.fd, LOCK, flags, Mode::S_IRUSR | Mode::S_IWUSR).map_err(|error| {
-                match error {
-                    Errno::ELOOP => FileError::new(&path, Problem::Link),
-                    Errno::EISDIR => FileError::new(&path, Problem::NotAFile),
-                    error => FileError::io(&path, "opened", error),
-                }
-            })?;
-        let stat = fstat(&fd).map_err(|error| FileError::io(&path, "looked at", error))?;
-        if kind(&stat) != SFlag::S_IFREG {
-            return Err(FileError::new(&path, Problem::NotAFile));
-        }
         let start = Instant::now();
         loop {
+            let fd = self.lock_file()?;
             match Flock::lock(fd, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) => {
+                Ok(lock) if self.is_still(LOCK, &lock)? => {
+                    a_size_limit_is_an_error();
+                    remove_half_written(self);
+                    let _lock = lock;
                     return Ok(Locked {
                         folder: self,
-                        _lock: lock,
+                        _lock,
                     });
                 }
-                Err((back, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < PATIENCE => {
-                    fd = back
-                }
+                // Somebody removed the file, and the next command would lock another one.
+                Ok(_) => {}
+                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < PATIENCE => {}
                 Err((_, Errno::EWOULDBLOCK)) => return Err(FileError::new(&path, Problem::Locked)),
                 Err((_, error)) => return Err(FileError::io(&path, "locked", error)),
             }
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The file that is locked, made where it is missing.
+    fn lock_file(&self) -> Result<OwnedFd, FileError> {
+        let path = self.path.join(LOCK);
+        let failed = |error| FileError::io(&path, "opened", error);
+        loop {
+            // One made under a umask that takes everything away, by a command killed right then.
+            if let Some(stat) = self.stat(LOCK)?
+                && trust::file(&stat).is_ok()
+                && stat.st_mode & 0o600 != 0o600
+            {
+                fchmodat(&self.fd, LOCK, PRIVATE, FchmodatFlags::FollowSymlink).map_err(failed)?;
+            }
+            if let Some(fd) = self.open_file(LOCK, OFlag::O_RDWR)? {
+                return Ok(fd);
+            }
+            let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+            match openat(&self.fd, LOCK, flags, PRIVATE) {
+                Ok(fd) => {
+                    fchmod(&fd, PRIVATE).map_err(failed)?;
+                    return Ok(fd);
+                }
+                Err(Errno::EEXIST) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    fn is_still(&self, name: &str, held: &OwnedFd) -> Result<bool, FileError> {
+        let path = self.path.join(name);
+        let held = fstat(held).map_err(|error| FileError::io(&path, "looked at", error))?;
+        let named = self.stat(name)?;
+        Ok(named.is_some_and(|named| (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)))
+    }
+}
+
+/// Without a handler, `RLIMIT_FSIZE` ends the command in the middle of a write; with one the
+/// write fails, and is answered like a full disk (setrlimit(2)).
+fn a_size_limit_is_an_error() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Where it cannot be set, the file that stood there stands all the same.
+        let _ = signal_hook::flag::register(
+            signal_hook::consts::SIGXFSZ,
+            Arc::new(AtomicBool::new(false)),
+        );
+    });
+}
+
+/// Removes what commands killed in the middle of a write left in a directory. The lock is held,
+/// so nobody is writing. One that cannot be removed is in nobody's way but that of its own file.
+fn remove_half_written(folder: &Folder) {
+    let [start, end] = FRESH;
+    for entry in Dir::read_from(&folder.fd).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().to_str() else {
+            continue;
+        };
+        let ours = name.len() > start.len().saturating_add(end.len())
+            && name.starts_with(start)
+            && name.ends_with(end);
+        let is_file = |stat: FileStat| kind(&stat) == SFlag::S_IFREG;
+        if ours
+            && folder
+                .stat(name)
+                .is_ok_and(|stat| stat.is_some_and(is_file))
+        {
+            let _ = unlinkat(&folder.fd, name, UnlinkatFlags::NoRemoveDir);
         }
     }
 }
@@ -222,7 +313,10 @@ impl Locked<'_> {
     /// As [`Locked::write`].
     pub(crate) fn write_in(&self, folder: &str, name: &str, text: &str) -> Result<(), FileError> {
         match self.folder.folder(folder, true)? {
-            Some(inner) => write(&inner, name, text),
+            Some(inner) => {
+                remove_half_written(&inner);
+                write(&inner, name, text)
+            }
             None => Err(FileError::io(
                 &self.folder.path.join(folder),
                 "made",
@@ -248,60 +342,43 @@ impl Locked<'_> {
 
 fn write(folder: &Folder, name: &str, text: &str) -> Result<(), FileError> {
     let path = folder.path.join(name);
+    // What cannot be trusted is not replaced either.
+    if let Some(stat) = folder.stat(name)? {
+        trust::file(&stat).map_err(|problem| FileError::new(&path, problem))?;
+    }
+    let [start, end] = FRESH;
+    // One name is enough, since writers hold the lock; what stands there was half written.
+    let fresh = format!("{start}{name}{end}");
+    match unlinkat(&folder.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => {}
+        Err(Errno::EISDIR) => {
+            let path = folder.path.join(&fresh);
+            return Err(FileError::new(&path, Problem::NotAFile));
+        }
+        Err(error) => return Err(FileError::io(&path, "written", error)),
+    }
+    put(folder, &fresh, name, text).map_err(|(doing, error)| {
+        // What is half written takes room that may be short; the error matters more.
+        let _ = unlinkat(&folder.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
+        FileError::io(&path, doing, error)
+    })
+}
+
+/// Writes a new file whole and renames it over the old one.
+fn put(folder: &Folder, fresh: &str, name: &str, text: &str) -> Result<(), (&'static str, Errno)> {
     let fail = |doing| move |error: Errno| (doing, error);
-    let put = || -> Result<(), (&'static str, Errno)> {
-        // One name is enough, since writers hold the lock; one left by a killed command goes.
-        let fresh = format!(".{name}.new");
-        match unlinkat(&folder.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir) {
-            Ok(()) | Err(Errno::ENOENT) => {}
-            Err(error) => return Err(("written", error)),
-        }
-        let flags =
-            OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-        let fd = openat(&folder.fd, fresh.as_str(), flags, mode).map_err(fail("written"))?;
-        // Whatever the caller's umask and the directory's default ACL say.
-        fchmod(&fd, mode).map_err(fail("written"))?;
-        let mut file = File::from(fd);
-        let written = file
-            .write_all(text.as_bytes())
-            .and_then(|()| file.sync_all());
-        if let Err(error) = written {
-            // What is half written takes room that is short already; the error matters more.
-            let _ = unlinkat(&folder.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
-            return Err((
-                "written",
-                error.raw_os_error().map_or(Errno::EIO, Errno::from_raw),
-            ));
-        }
-        renameat(&folder.fd, fresh.as_str(), &folder.fd, name).map_err(fail("replaced"))?;
-        fsync(folder.fd.as_fd()).map_err(fail("written"))
-    };
-    put().map_err(|(doing, error)| FileError::io(&path, doing, error))
-}
-
-fn kind(stat: &FileStat) -> SFlag {
-    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
-}
-
-fn check(stat: &FileStat) -> Result<(), Problem> {
-    match kind(stat) {
-        SFlag::S_IFREG => {}
-        SFlag::S_IFLNK => return Err(Problem::Link),
-        _ => return Err(Problem::NotAFile),
-    }
-    if stat.st_uid != geteuid().as_raw() {
-        return Err(Problem::Owner(stat.st_uid));
-    }
-    // An ACL that lets others in shows here too: the group bits are its mask.
-    if stat.st_mode & 0o077 != 0 {
-        return Err(Problem::Mode(stat.st_mode & 0o777));
-    }
-    if stat.st_nlink > 1 {
-        return Err(Problem::HardLink);
-    }
-    if u64::try_from(stat.st_size).is_ok_and(|size| size > LARGEST) {
-        return Err(Problem::TooLarge);
-    }
-    Ok(())
+    let flags =
+        OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let fd = openat(&folder.fd, fresh, flags, PRIVATE).map_err(fail("written"))?;
+    // Whatever the caller's umask takes away.
+    fchmod(&fd, PRIVATE).map_err(fail("written"))?;
+    let mut file = File::from(fd);
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(|error| {
+            let error = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+            ("written", error)
+        })?;
+    renameat(&folder.fd, fresh, &folder.fd, name).map_err(fail("replaced"))?;
+    fsync(folder.fd.as_fd()).map_err(fail("written"))
 }

@@ -34,6 +34,9 @@ pub enum Problem {
     /// Open to others.
     #[error("is open to others (mode {0:03o})")]
     Mode(u32),
+    /// An access list.
+    #[error("has an access list (ACL), which may open it to others")]
+    AccessList,
     /// A directory, FIFO, socket or device.
     #[error("is no regular file")]
     NotAFile,
@@ -46,9 +49,14 @@ pub enum Problem {
     /// Other bytes than text.
     #[error("is not UTF-8 (byte {0})")]
     NotUtf8(usize),
-    /// A directory above it that anyone may change.
-    #[error("may be replaced by anyone (others may write it, and it has no sticky bit)")]
+    /// A directory above it in which others may put something in its place.
+    #[error(
+        "may be written by others and has no sticky bit, so that they can replace what is in it"
+    )]
     OpenParent,
+    /// A directory above it, or a link to it, that is another user's.
+    #[error("belongs to user {0}, who can replace what is in it")]
+    ForeignParent(u32),
     /// Another command holds the lock.
     #[error("is being changed by another command for more than {} s", PATIENCE.as_secs())]
     Locked,
@@ -91,7 +99,8 @@ impl FileError {
             Problem::NotAFile | Problem::NotADirectory => "state-kind",
             Problem::TooLarge => "state-too-large",
             Problem::NotUtf8(_) => "state-not-utf8",
-            Problem::OpenParent => "state-parent",
+            Problem::AccessList => "state-acl",
+            Problem::OpenParent | Problem::ForeignParent(_) => "state-parent",
             Problem::Locked => "state-locked",
             Problem::Io { .. } => "state-io",
         }
@@ -124,7 +133,11 @@ impl FileError {
             | Problem::NotUtf8(_) => {
                 format!("mv {path} {aside}")
             }
-            Problem::OpenParent => format!("chmod o-w {path}"),
+            Problem::AccessList => format!("setfacl -b {path} && chmod go= {path}"),
+            Problem::OpenParent => format!("chmod go-w {path}"),
+            Problem::ForeignParent(_) => {
+                "export SUPERVISOR_HOME=DIR   # below directories of yours or root's".to_owned()
+            }
             Problem::Locked => format!("fuser {path}"),
             Problem::Io { .. } => format!("ls -ld {path}"),
         })

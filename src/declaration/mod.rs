@@ -19,7 +19,9 @@ pub(crate) mod file;
 pub(crate) mod file_error;
 pub(crate) mod loader;
 pub(crate) mod names;
+pub(crate) mod place;
 pub(crate) mod store;
+pub(crate) mod trust;
 pub(crate) mod url;
 
 use std::collections::{BTreeMap, BTreeSet};

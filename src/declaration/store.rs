@@ -2,28 +2,23 @@
 //!
 //! Reading makes nothing. Writing happens under a lock and is whole or not at all, so that two
 //! commands at once lose nothing and a killed one leaves the old file. The checks of single
-//! files are in [`super::file`].
+//! files are in [`super::file`], the place itself is found and made in [`super::place`].
 //!
 //! Place on the path: `mcp.json` → **declarations** → digest.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the state directory is found and made here"
-)]
-
 use std::cell::OnceCell;
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::document::{Declarations, DocumentError};
+use super::document::{self, Declarations, DocumentError, Step};
 use super::entry::EntryError;
 use super::file::{FileError, Folder, Locked, Problem};
-use super::{Alias, Declaration};
+use super::{Alias, Declaration, place};
 use crate::error::{FAILED, REFUSED, USAGE};
 use crate::plan::Person;
+use crate::plan::links::settle;
 use crate::text;
 
 const MCP: &str = "mcp.json";
+const GITIGNORE: &str = ".gitignore";
 
 /// What keeps the declarations from being read or written.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +141,7 @@ pub struct State {
     named: PathBuf,
     folder: OnceCell<Folder>,
     notes: Vec<String>,
+    steps: &'static [Step],
 }
 
 impl State {
@@ -158,7 +154,7 @@ impl State {
         let named = person.state.clone();
         let mut notes = Vec::new();
         let folder = OnceCell::new();
-        if let Some((found, closed)) = find(&named)? {
+        if let Some((found, closed)) = place::find(&named)? {
             if closed {
                 notes.push(format!(
                     "{} was open to others and has mode 0700 again",
@@ -168,10 +164,23 @@ impl State {
             // The cell is new.
             let _ = folder.set(found);
         }
+        let lies = folder
+            .get()
+            .map_or_else(|| settle(&named), |folder| folder.path().to_owned());
+        if let Some(tree) = place::in_work_tree(&lies)
+            && !place::holds(&lies, GITIGNORE)
+        {
+            notes.push(format!(
+                "{} lies in the git work tree {}; a .gitignore of `*` in it keeps it out of there",
+                text::path(&named),
+                text::path(tree)
+            ));
+        }
         Ok(Self {
             named,
             folder,
             notes,
+            steps: document::STEPS,
         })
     }
 
@@ -205,11 +214,16 @@ impl State {
     pub fn read(&self) -> Result<Declarations, StoreError> {
         self.folder
             .get()
-            .map_or_else(|| Ok(Declarations::default()), read)
+            .map_or_else(
+                || Ok((Declarations::default(), None)),
+                |folder| read(folder, self.steps),
+            )
+            .map(|(declarations, _)| declarations)
     }
 
     /// Changes the declarations under the lock, making the directory where it is missing. What
     /// `change` also writes (approvals) it writes through [`Locked`], before the declarations.
+    /// A text of an earlier version is kept as `mcp.json.v` and its number.
     ///
     /// # Errors
     /// As [`State::read`]; what `change` says, and then nothing is written here.
@@ -218,11 +232,18 @@ impl State {
         change: impl FnOnce(&mut Declarations, &Locked<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let locked = self.make()?.lock().map_err(StoreError::from)?;
-        let mut declarations = read(locked.folder())?;
+        if place::in_work_tree(locked.folder().path()).is_some() {
+            ignore(&locked)?;
+        }
+        let (mut declarations, earlier) = read(locked.folder(), self.steps)?;
         let before = declarations.to_text();
         let made = change(&mut declarations, &locked)?;
         let after = declarations.to_text();
-        if after != before {
+        if let Some(Earlier { version, text }) = &earlier {
+            let copy = format!("{MCP}.v{version}");
+            locked.write(&copy, text).map_err(StoreError::from)?;
+        }
+        if after != before || earlier.is_some() {
             locked.write(MCP, &after).map_err(StoreError::from)?;
         }
         Ok(made)
@@ -236,86 +257,42 @@ impl State {
         if let Some(folder) = self.folder.get() {
             return Ok(folder);
         }
-        let failed = |error| {
-            FileError::new(
-                &self.named,
-                Problem::Io {
-                    doing: "made",
-                    error,
-                },
-            )
-        };
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.named)
-            .map_err(failed)?;
+        place::make(&self.named)?;
         let missing = || FileError::new(&self.named, Problem::NotADirectory);
-        let (made, _) = find(&self.named)?.ok_or_else(missing)?;
-        if made
-            .path()
-            .ancestors()
-            .any(|above| above.join(".git").symlink_metadata().is_ok())
-        {
-            made.lock()?.write(".gitignore", "*\n")?;
-        }
+        let (made, _) = place::find(&self.named)?.ok_or_else(missing)?;
         Ok(self.folder.get_or_init(|| made))
     }
 }
 
-/// The directory, resolved and checked, and whether it had to be closed to others.
-fn find(named: &Path) -> Result<Option<(Folder, bool)>, StoreError> {
-    let resolved = match named.canonicalize() {
-        Ok(resolved) => resolved,
-        Err(_)
-            if named
-                .symlink_metadata()
-                .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
-        {
-            return Ok(None);
-        }
-        // A link that leads nowhere too: it is there, and no directory still to be made.
-        Err(error) => {
-            return Err(FileError::new(
-                named,
-                Problem::Io {
-                    doing: "followed",
-                    error,
-                },
-            )
-            .into());
-        }
-    };
-    if let Some(open) = resolved
-        .ancestors()
-        .skip(1)
-        .find(|above| anyone_may_replace_in(above))
-    {
-        return Err(FileError::new(open, Problem::OpenParent).into());
+/// Keeps the directory out of the work tree around it, unless the person wrote a `.gitignore`.
+fn ignore(locked: &Locked<'_>) -> Result<(), StoreError> {
+    match locked.folder().read(GITIGNORE)? {
+        Some(_) => Ok(()),
+        None => Ok(locked.write(GITIGNORE, "*\n")?),
     }
-    let Some(folder) = Folder::open(&resolved)? else {
-        return Ok(None);
-    };
-    let closed = folder.own()?;
-    Ok(Some((folder, closed)))
 }
 
-fn read(folder: &Folder) -> Result<Declarations, StoreError> {
-    let Some(content) = folder.read(MCP)? else {
-        return Ok(Declarations::default());
+/// A text of an earlier version, as it stood.
+struct Earlier {
+    version: u64,
+    text: String,
+}
+
+fn read(folder: &Folder, steps: &[Step]) -> Result<(Declarations, Option<Earlier>), StoreError> {
+    let Some(text) = folder.read(MCP)? else {
+        return Ok((Declarations::default(), None));
     };
-    Declarations::parse(&content).map_err(|problem| StoreError::Document {
+    let failed = |problem| StoreError::Document {
         path: folder.path().join(MCP),
         problem,
-    })
-}
-
-fn anyone_may_replace_in(directory: &Path) -> bool {
-    const OTHERS_WRITE: u32 = 0o002;
-    const STICKY: u32 = 0o1000;
-    directory
-        .metadata()
-        .is_ok_and(|stat| stat.mode() & OTHERS_WRITE != 0 && stat.mode() & STICKY == 0)
+    };
+    match document::migrate(&text, steps).map_err(failed)? {
+        None => Ok((Declarations::parse(&text).map_err(failed)?, None)),
+        Some((version, migrated)) => {
+            let declarations = Declarations::parse(&migrated).map_err(failed)?;
+            Ok((declarations, Some(Earlier { version, text })))
+        }
+    }
 }
 
 impl Declarations {

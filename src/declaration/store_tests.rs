@@ -1,5 +1,7 @@
+#![expect(clippy::disallowed_methods, reason = "tests read and write files")]
+
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
 use crate::declaration::{Server, Stdio};
@@ -137,6 +139,20 @@ fn a_directory_anyone_may_replace_is_refused() {
     );
     fs::set_permissions(&home.person.home, fs::Permissions::from_mode(0o1777)).unwrap();
     assert!(State::open(&home.person).is_ok());
+    // So is one above a link to it, and nothing is made below one.
+    let open = home.person.home.join("open");
+    fs::create_dir(&open).unwrap();
+    symlink(&home.person.state, open.join("link")).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    for name in ["link", "new/below"] {
+        let person = Person {
+            state: open.join(name),
+            ..home.person.clone()
+        };
+        let opened = State::open(&person).and_then(|state| declare(&state, "weather"));
+        assert_eq!(opened.unwrap_err().code(), "state-parent", "{name}");
+    }
+    assert!(!open.join("new").exists());
 }
 
 #[test]
@@ -200,6 +216,71 @@ fn texts_that_are_no_declarations_are_refused() {
         .set_len(1 << 30)
         .unwrap();
     home.refused("state-too-large");
+}
+
+/// No version came before 1; this one is made up.
+#[test]
+fn an_older_version_is_migrated_with_a_copy() {
+    fn servers_to_mcp_servers(text: &str) -> Result<String, DocumentError> {
+        Ok(text
+            .replace("\"version\": 0", "\"version\": 1")
+            .replace("\"servers\"", "\"mcpServers\""))
+    }
+    let home = Home::new();
+    home.declared();
+    let old = r#"{"version": 0, "servers": {"old": {"command": "/bin/true"}}}"#;
+    fs::write(home.mcp(), old).unwrap();
+    home.refused("declarations-unreadable");
+    let state = || State {
+        steps: &[servers_to_mcp_servers],
+        ..home.state()
+    };
+    assert!(state().read().unwrap().find("old").is_some());
+    let read = || fs::read_to_string(home.mcp()).unwrap();
+    assert_eq!(read(), old, "reading writes nothing");
+    declare(&state(), "new").unwrap();
+    let declarations = home.state().read().unwrap();
+    assert!(declarations.find("old").is_some() && declarations.find("new").is_some());
+    let copy = home.person.state.join("mcp.json.v0");
+    assert_eq!(fs::read_to_string(&copy).unwrap(), old);
+    assert_eq!(mode(&copy), 0o600);
+    fs::write(home.mcp(), r#"{"version": 7, "servers": {}}"#).unwrap();
+    assert_eq!(state().read().unwrap_err().code(), "declarations-newer");
+}
+
+/// Whatever stands in the file, nothing panics and nothing is rewritten but what reads back.
+#[test]
+fn any_bytes_are_refused_or_read_and_never_rewritten() {
+    use proptest::prelude::*;
+    let home = Home::new();
+    home.declared();
+    let good = fs::read(home.mcp()).unwrap();
+    let bytes = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..64),
+        // A good text with something cut out and something put in.
+        (
+            0..good.len(),
+            0..good.len(),
+            proptest::collection::vec(any::<u8>(), 0..4)
+        )
+            .prop_map(move |(from, to, new)| {
+                let (from, to) = (from.min(to), from.max(to));
+                [&good[..from], &new, &good[to..]].concat()
+            }),
+        r#"\{"version":[0-3]?,("mcpServers"|"x"):(\{\}|\[\]|1|"a")\}"#.prop_map(String::into_bytes),
+    ];
+    proptest!(|(bytes in bytes)| {
+        fs::write(home.mcp(), &bytes).unwrap();
+        let read = home.state().read();
+        prop_assert_eq!(&fs::read(home.mcp()).unwrap(), &bytes);
+        let declared = declare(&home.state(), "other");
+        prop_assert_eq!(read.is_ok(), declared.is_ok());
+        if read.is_err() {
+            prop_assert_eq!(&fs::read(home.mcp()).unwrap(), &bytes);
+        } else {
+            prop_assert!(home.state().read().is_ok());
+        }
+    });
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! Whether a file, a directory, or what lies above it is the person's alone.
+//!
+//! Looks, and changes nothing but the access list of a directory just made.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the state directory is looked at here"
+)]
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::stat::{FileStat, SFlag};
+use nix::unistd::{Gid, Group, Uid, User, geteuid};
+use rustix::fs::{fgetxattr, fremovexattr};
+
+use super::file::LARGEST;
+use super::file_error::{FileError, Problem};
+use crate::plan::links::Followed;
+
+/// Where Linux keeps access lists (acl(5)); the second is what is made inside gets.
+const ACCESS_LISTS: [&str; 2] = ["system.posix_acl_access", "system.posix_acl_default"];
+
+pub(super) fn kind(stat: &FileStat) -> SFlag {
+    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
+}
+
+/// A regular file of the person's, under one name, closed to others, of a bounded size.
+pub(super) fn file(stat: &FileStat) -> Result<(), Problem> {
+    match kind(stat) {
+        SFlag::S_IFREG => {}
+        SFlag::S_IFLNK => return Err(Problem::Link),
+        _ => return Err(Problem::NotAFile),
+    }
+    if stat.st_uid != geteuid().as_raw() {
+        return Err(Problem::Owner(stat.st_uid));
+    }
+    if stat.st_mode & 0o077 != 0 {
+        return Err(Problem::Mode(stat.st_mode & 0o777));
+    }
+    if stat.st_nlink > 1 {
+        return Err(Problem::HardLink);
+    }
+    if u64::try_from(stat.st_size).is_ok_and(|size| size > LARGEST) {
+        return Err(Problem::TooLarge);
+    }
+    Ok(())
+}
+
+/// No access list stands on it. One that opens nothing now would with the next change of mode,
+/// and a default one opens what is made inside.
+pub(super) fn no_access_list(held: impl AsFd) -> Result<(), Problem> {
+    for list in ACCESS_LISTS {
+        match fgetxattr(held.as_fd(), list, &mut [0_u8; 0][..]) {
+            Ok(0) => {}
+            // ERANGE: one longer than nothing.
+            Ok(_) | Err(rustix::io::Errno::RANGE) => return Err(Problem::AccessList),
+            Err(error) if is_none(error) => {}
+            Err(error) => return Err(unknown(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Removes the access lists that a directory just made got from the one above it.
+pub(super) fn remove_access_lists(held: impl AsFd) -> Result<(), Problem> {
+    for list in ACCESS_LISTS {
+        match fremovexattr(held.as_fd(), list) {
+            Err(error) if !is_none(error) => return Err(unknown(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// There is none, or the file system has none.
+fn is_none(error: rustix::io::Errno) -> bool {
+    use rustix::io::Errno as E;
+    [E::NODATA, E::OPNOTSUPP].contains(&error)
+}
+
+fn unknown(error: rustix::io::Errno) -> Problem {
+    Problem::Io {
+        doing: "asked for its access list",
+        error: error.into(),
+    }
+}
+
+/// Nobody else may put another directory in the place of one that was followed: each directory
+/// above it and above the links to it, and each link, belongs to the person or to root, and
+/// others may not write there (in one with the sticky bit nobody moves what is another's).
+///
+/// # Errors
+/// The first that others may change; what is not there yet is passed over.
+pub(super) fn above(followed: &Followed) -> Result<(), FileError> {
+    let links = followed.links.iter().map(|link| link.as_path());
+    let ends = links.clone().chain([followed.resolved.as_path()]);
+    let looked_at: BTreeSet<&Path> = ends
+        .flat_map(|end| end.ancestors().skip(1))
+        .chain(links)
+        .collect();
+    for path in looked_at {
+        let stat = match path.symlink_metadata() {
+            Ok(stat) => stat,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                let doing = "looked at";
+                return Err(FileError::new(path, Problem::Io { doing, error }));
+            }
+        };
+        let own = [0, geteuid().as_raw()].contains(&stat.uid());
+        let sticky = stat.mode() & 0o1000 != 0;
+        let shared = stat.mode() & 0o020 != 0 && !is_private(stat.gid());
+        if !own {
+            return Err(FileError::new(path, Problem::ForeignParent(stat.uid())));
+        }
+        if stat.is_dir() && !sticky && (stat.mode() & 0o002 != 0 || shared) {
+            return Err(FileError::new(path, Problem::OpenParent));
+        }
+    }
+    Ok(())
+}
+
+/// A group that only the person, or root, is in: root's own, or one that goes by the person's
+/// number or name, as most systems make one for each user.
+fn is_private(group: u32) -> bool {
+    let person = geteuid();
+    group == 0 || group == person.as_raw() || same_name(person, Gid::from_raw(group)) == Ok(true)
+}
+
+fn same_name(person: Uid, group: Gid) -> Result<bool, Errno> {
+    let names = (User::from_uid(person)?, Group::from_gid(group)?);
+    Ok(matches!(names, (Some(person), Some(group)) if person.name == group.name))
+}
