@@ -203,7 +203,11 @@ fn marks(dir: &Path, held: &Held, inside: &Path) -> Result<(), String> {
 /// the question. They refuse nothing.
 #[must_use]
 pub(crate) fn other_marks(dir: &Path) -> Vec<PathBuf> {
-    let others = || layout::CHECKOUT.iter().filter(|mark| **mark != ".git");
+    // The last two are Fossil's own, of which a home may hold one: they make no checkout.
+    let others = || {
+        let checkouts = layout::CHECKOUT.iter().filter(|mark| **mark != ".git");
+        checkouts.chain(&[".fossil", "_FOSSIL_"])
+    };
     let there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     let found: BTreeSet<PathBuf> = dir
         .ancestors()

@@ -15,9 +15,12 @@
 mod support;
 
 mod attack;
+mod cli_aliases;
+mod cli_directories;
 mod escape_environment;
 mod escape_files;
 mod escape_kernel;
 mod escape_network;
 mod escape_processes;
+mod judge;
 mod transcripts;

@@ -1,0 +1,68 @@
+//! What a command did, judged: refused whole, or done.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::support::{TestContext, stderr, stdout};
+
+/// It was refused with this exit code and kebab-case code: one error, nothing on stdout.
+#[track_caller]
+pub fn refused(output: &Output, exit: i32, code: &str) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(exit), "{said}");
+    assert!(said.contains(&format!("({code})")), "{code}: {said}");
+    assert_eq!(stdout(output), "", "{said}");
+    printable(output);
+}
+
+/// It ended well.
+#[track_caller]
+pub fn done(output: &Output) {
+    assert!(output.status.success(), "{}", stderr(output));
+    printable(output);
+}
+
+/// Nothing unprintable was shown.
+#[track_caller]
+pub fn printable(output: &Output) {
+    for text in [stdout(output), stderr(output)] {
+        let odd = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c);
+        assert_eq!(text.chars().find(odd), None, "{text:?}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}
+
+/// Everything below a directory as it is: kind, mode, size or content.
+pub fn picture(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let Ok(stat) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let content = if stat.is_file() && stat.len() < 1 << 20 {
+            format!("{:?}", fs::read(&path))
+        } else {
+            format!("{}", stat.ino())
+        };
+        if stat.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            waiting.extend(entries.map(|entry| entry.path()));
+        }
+        found.insert(path, format!("{:o} {content}", stat.mode()));
+    }
+    found
+}
+
+/// Runs a command without a terminal; it is refused, and nothing in the home changes.
+#[track_caller]
+pub fn refuses(context: &TestContext, words: &[&str], exit: i32, code: &str) -> String {
+    let before = picture(&context.path("home"));
+    let output = context.run(words);
+    refused(&output, exit, code);
+    assert_eq!(before, picture(&context.path("home")), "something changed");
+    stderr(&output)
+}
