@@ -10,6 +10,7 @@ use crate::declaration::store::StoreError;
 use crate::launch::LaunchError;
 use crate::plan::PlanError;
 use crate::policy::PolicyError;
+use crate::surface::SurfaceError;
 
 /// A usage error, an unknown alias included.
 pub const USAGE: u8 = 2;
@@ -44,6 +45,9 @@ pub enum Error {
     /// From rules to a running server.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// What a server says about itself.
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
 }
 
 macro_rules! each {
@@ -56,6 +60,7 @@ macro_rules! each {
             Self::Policy($error) => $value,
             Self::Confine($error) => $value,
             Self::Launch($error) => $value,
+            Self::Surface($error) => $value,
         }
     };
 }

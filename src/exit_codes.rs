@@ -83,6 +83,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("no-terminal", 130),
     ("answered-no", 131),
     ("terminal-failed", 132),
+    ("surface-unread", 133),
 ];
 
 /// The number of a JSON-RPC error with this code; `-31000` for a code that has none, which a

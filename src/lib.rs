@@ -28,6 +28,7 @@ pub(crate) mod launch;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod relay;
+pub(crate) mod surface;
 pub(crate) mod text;
 pub(crate) mod trial;
 

@@ -1,23 +1,25 @@
-//! The list `approved` and the records in `approvals/`: read, written and forgotten under the
-//! lock of the state directory.
+//! The list `approved`, the records in `approvals/` and the surfaces in `surface/`: read, written
+//! and forgotten under the lock of the state directory.
 //!
-//! A line approves nothing without a record that hashes to its digest.
+//! A line approves nothing without a record, or a surface, that hashes to its digest.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Approval, ApprovalError, Found, Record, check};
+use super::{Approval, ApprovalError, Found, Record, check, surfaces};
 use crate::declaration::digest::canonical;
 use crate::declaration::document::Declarations;
 use crate::declaration::file::{Folder, Locked};
 use crate::declaration::store::{State, StoreError};
-use crate::declaration::{Alias, Declaration, Digest};
+use crate::declaration::{Alias, Declaration, Digest, SurfaceDigest};
 use crate::plan::SearchPath;
 use crate::plan::program::Program;
+use crate::surface::{Kind, Surface};
 
 const LIST: &str = "approved";
 const RECORDS: &str = "approvals";
+const SURFACES: &str = "surface";
 
 /// One line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ enum Line {
     /// `server <digest> <alias>`.
     Server(Digest, Alias),
     /// `surface <digest> <surface digest> <alias>`.
-    Surface(Digest, Digest, Alias),
+    Surface(Digest, SurfaceDigest, Alias),
 }
 
 impl Line {
@@ -75,7 +77,9 @@ impl Line {
 pub struct Approvals {
     lines: Vec<Line>,
     records: BTreeMap<Digest, Record>,
+    surfaces: BTreeMap<Digest, Surface>,
     without_record: Vec<Digest>,
+    without_surface: Vec<Digest>,
 }
 
 impl Approvals {
@@ -101,6 +105,7 @@ impl Approvals {
             })?;
             approvals.lines.push(line);
         }
+        approvals.read_surfaces(folder)?;
         let Some(records) = folder.folder(RECORDS, false)? else {
             approvals.without_record = approvals
                 .lines
@@ -140,13 +145,36 @@ impl Approvals {
         })
     }
 
-    /// The surface approved for a digest.
+    /// The surface approved for a digest that is approved.
     #[must_use]
-    pub fn surface(&self, digest: &Digest) -> Option<&Digest> {
+    pub fn surface(&self, digest: &Digest) -> Option<&Surface> {
+        self.record(digest)?;
+        self.surfaces.get(digest)
+    }
+
+    /// The latest surface approved for an alias, whatever its digest.
+    #[must_use]
+    pub fn latest_surface(&self, alias: &Alias) -> Option<&Surface> {
         self.lines.iter().rev().find_map(|line| match line {
-            Line::Surface(of, surface, _) if of == digest => Some(surface),
+            Line::Surface(digest, _, of) if of == alias => self.surfaces.get(digest),
             _ => None,
         })
+    }
+
+    /// The names of the tools in all approved surfaces but those of an alias.
+    #[must_use]
+    pub fn tools_but_of(&self, alias: &Alias) -> Vec<String> {
+        let mut names = Vec::new();
+        for line in &self.lines {
+            if let Line::Surface(digest, _, of) = line
+                && of != alias
+                && let Some(surface) = self.surfaces.get(digest)
+            {
+                let tools = surface.iter().filter(|item| item.kind() == Kind::Tool);
+                names.extend(tools.map(|tool| tool.name().to_owned()));
+            }
+        }
+        names
     }
 
     /// Digests in the list whose record is missing or does not hash to them: they approve
@@ -154,6 +182,30 @@ impl Approvals {
     #[must_use]
     pub fn without_record(&self) -> &[Digest] {
         &self.without_record
+    }
+
+    /// Digests whose surface is missing or does not hash to its line: it approves nothing.
+    #[must_use]
+    pub fn without_surface(&self) -> &[Digest] {
+        &self.without_surface
+    }
+
+    fn read_surfaces(&mut self, folder: &Folder) -> Result<(), ApprovalError> {
+        let inner = folder.folder(SURFACES, false)?;
+        for line in &self.lines {
+            let Line::Surface(digest, approved, _) = line else {
+                continue;
+            };
+            let text = match &inner {
+                Some(inner) => inner.read(&file_name(digest))?,
+                None => None,
+            };
+            match text.and_then(|text| surfaces::parse(&text, digest, approved)) {
+                Some(surface) => drop(self.surfaces.insert(digest.clone(), surface)),
+                None => self.without_surface.push(digest.clone()),
+            }
+        }
+        Ok(())
     }
 
     /// Whether a declaration is approved as it stands, and its program found where it was; a
@@ -196,6 +248,37 @@ impl Approvals {
             Self::write(locked, alias, &record)
         })?;
         Ok(record)
+    }
+
+    /// Records the person's yes to a surface, in place of an earlier one of the same digest.
+    ///
+    /// # Errors
+    /// [`ApprovalError::NotTheServer`] where the server itself is not approved any more; a file
+    /// that cannot be trusted; the system said no.
+    pub fn approve_surface(
+        state: &State,
+        alias: &Alias,
+        digest: &Digest,
+        surface: &Surface,
+    ) -> Result<(), ApprovalError> {
+        let text = surfaces::to_text(digest, surface)?;
+        state.update(|_, locked| {
+            let mut approvals = Self::read_in(locked.folder())?;
+            let before = approvals.clone();
+            // Meanwhile another command may have declared something else.
+            if approvals.record(digest).is_none() {
+                let alias = alias.clone();
+                return Err(ApprovalError::NotTheServer { alias });
+            }
+            locked.write_in(SURFACES, &file_name(digest), &text)?;
+            let of_digest = |line: &Line| matches!(line, Line::Surface(of, _, _) if of == digest);
+            let owner = approvals.lines.iter().find(|line| line.digest() == digest);
+            let owner = owner.map_or(alias, Line::alias).clone();
+            approvals.lines.retain(|line| !of_digest(line));
+            let line = Line::Surface(digest.clone(), surface.digest(), owner);
+            approvals.lines.push(line);
+            approvals.save(&before, locked)
+        })
     }
 
     /// Declares a server under an alias; an approval of what stood there goes, unless it is of
@@ -276,7 +359,7 @@ impl Approvals {
         approvals.save(&before, locked)
     }
 
-    /// Writes the list, then removes the records that no line names any more.
+    /// Writes the list, then removes the records and surfaces that no line names any more.
     fn save(&self, before: &Self, locked: &Locked<'_>) -> Result<(), ApprovalError> {
         if self.lines != before.lines {
             locked.write(
@@ -292,6 +375,7 @@ impl Approvals {
             .filter(|digest| !named(digest))
         {
             locked.remove_in(RECORDS, &file_name(digest))?;
+            locked.remove_in(SURFACES, &file_name(digest))?;
         }
         Ok(())
     }

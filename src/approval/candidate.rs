@@ -27,8 +27,8 @@ pub struct Candidate {
     pub digest: Digest,
     /// Whether it is approved as it stands.
     pub approval: Approval,
-    /// The surface approved with it.
-    pub surface: Option<Digest>,
+    /// What is known of its surface.
+    pub surface: SurfaceState,
     /// The program, for a server that is one.
     pub program: Option<Result<Program, PlanError>>,
     /// The runner that starts it.
@@ -36,6 +36,32 @@ pub struct Candidate {
     ours: Vec<EnvName>,
     path: SearchPath,
     marks: Marks,
+}
+
+/// What is known of a server's surface without starting it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SurfaceState {
+    /// It was approved for the declaration as it stands.
+    Approved,
+    /// The server was approved and its surface was not.
+    Unapproved,
+    /// It was approved for what the declaration was before.
+    Changed,
+    /// Nobody asked the server.
+    Unknown,
+}
+
+impl SurfaceState {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Unapproved => "unapproved",
+            Self::Changed => "changed",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// What is named at the question, and refuses nothing.
@@ -83,7 +109,13 @@ impl Candidate {
         }
         let found = program.as_ref().and_then(|program| program.as_ref().ok());
         let approval = approvals.check(&alias, &declaration, found);
-        let surface = approvals.surface(&digest).cloned();
+        let surface = match &approval {
+            _ if matches!(declaration.server, Server::Http(_)) => SurfaceState::Unknown,
+            Approval::Given if approvals.surface(&digest).is_some() => SurfaceState::Approved,
+            Approval::Given => SurfaceState::Unapproved,
+            _ if approvals.latest_surface(&alias).is_some() => SurfaceState::Changed,
+            _ => SurfaceState::Unknown,
+        };
         let ours = form.ours.into_iter().collect();
         Self {
             alias,

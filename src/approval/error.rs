@@ -35,6 +35,26 @@ pub enum ApprovalError {
         /// Which.
         alias: Alias,
     },
+    /// The second question, and nobody to ask.
+    #[error(
+        "the surface of {alias} is not asked about: the question needs a terminal on standard input and output"
+    )]
+    NoTerminalForSurface {
+        /// Which.
+        alias: Alias,
+    },
+    /// The person said no to the second question.
+    #[error("the surface of {alias} is not approved: the answer was no")]
+    NoSurface {
+        /// Which.
+        alias: Alias,
+    },
+    /// The second yes, and the first is gone.
+    #[error("the surface of {alias} is not approved: the server was declared anew meanwhile")]
+    NotTheServer {
+        /// Which.
+        alias: Alias,
+    },
     /// A value to ask for, and nobody to ask.
     #[error("-e {name}=- asks for the value, which needs a terminal on standard input and output")]
     NoTerminalForValue {
@@ -64,8 +84,11 @@ impl ApprovalError {
             Self::Store(error) => error.code(),
             Self::Plan(error) => error.code(),
             Self::Line { .. } => "approvals-unreadable",
-            Self::NoTerminal { .. } | Self::NoTerminalForValue { .. } => "no-terminal",
-            Self::No { .. } => "answered-no",
+            Self::NoTerminal { .. }
+            | Self::NoTerminalForSurface { .. }
+            | Self::NoTerminalForValue { .. } => "no-terminal",
+            Self::No { .. } | Self::NoSurface { .. } => "answered-no",
+            Self::NotTheServer { .. } => "not-approved",
             Self::Ask(_) => "terminal-failed",
             Self::Write(_) => "approval-unwritable",
         }
@@ -81,7 +104,10 @@ impl ApprovalError {
             Self::Ask(_) | Self::Write(_) => crate::error::FAILED,
             Self::Line { .. }
             | Self::NoTerminal { .. }
+            | Self::NoTerminalForSurface { .. }
             | Self::NoTerminalForValue { .. }
+            | Self::NoSurface { .. }
+            | Self::NotTheServer { .. }
             | Self::No { .. } => REFUSED,
         }
     }
@@ -98,7 +124,13 @@ impl ApprovalError {
                 format!("mv {path} {path}.old   # then approve again: supervisor approve ALIAS")
             }
             Self::NoTerminal { alias } => format!("supervisor approve {alias}   # at a terminal"),
-            Self::No { alias } => format!("supervisor approve {alias}"),
+            Self::No { alias } | Self::NotTheServer { alias } => {
+                format!("supervisor approve {alias}")
+            }
+            Self::NoTerminalForSurface { alias } => {
+                format!("supervisor approve {alias} --surface   # at a terminal")
+            }
+            Self::NoSurface { alias } => format!("supervisor approve {alias} --surface"),
             Self::NoTerminalForValue { name } => {
                 format!("supervisor add ALIAS -e {name}=… -- PROGRAM ARGUMENT…")
             }

@@ -1,7 +1,7 @@
 //! The person's yes to one digest, and whether it still holds.
 //!
-//! [`check`] and [`changed`] are pure; [`record`] is what a yes was given to, [`approvals`] keeps
-//! them in the state directory; [`candidate`] looks at a declaration on this machine, [`question`]
+//! [`check`] and [`changed`] are pure; [`record`] is what a yes was given to, `surfaces` the file
+//! of the second yes, [`approvals`] keeps them in the state directory; [`candidate`] looks at a declaration on this machine, [`question`]
 //! says what is shown of it, [`prompt`] asks at the terminal. Nothing
 //! here starts a server, and nothing is approved but by a yes at a terminal.
 //!
@@ -13,6 +13,7 @@ pub(crate) mod error;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod record;
+pub(crate) mod surfaces;
 
 use std::fmt;
 use std::path::Path;

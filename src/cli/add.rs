@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::approve;
 use super::render;
 use super::row::{Row, transport};
+use super::surface;
 use crate::approval::candidate::Candidate;
 use crate::approval::question::shown_path;
 use crate::approval::{Approval, Approvals, Word, prompt};
@@ -17,6 +18,7 @@ use crate::declaration::declare;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::plan::{Person, facts};
+use crate::surface::Surface;
 
 #[derive(Serialize)]
 struct Added {
@@ -62,14 +64,12 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     }
     let declaration = declare::declaration(line, &person, &here(), &state.read()?)?;
     let alias = &line.alias;
+    let approvals = Approvals::read(&state)?;
     // Shown as `changed:`, though the replaced declaration's approval goes at once.
-    let before = Candidate::look(
-        alias.clone(),
-        declaration.clone(),
-        &Approvals::read(&state)?,
-        false,
-    );
+    let before = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
     let changed = before.approval.changed().to_vec();
+    // The surface approved with it goes too: what differs from it is shown at the question.
+    let earlier = approvals.latest_surface(alias).cloned();
     Approvals::declare(&state, alias, &declaration)?;
     let approvals = Approvals::read(&state)?;
     let given = before.approval == Approval::Given;
@@ -85,7 +85,14 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
             },
         ));
     }
-    show(&person, &state, candidate, &changed)
+    show(
+        &person,
+        &state,
+        candidate,
+        &changed,
+        line.inspect,
+        earlier.as_ref(),
+    )
 }
 
 /// Where the line was typed; nowhere, where that directory is gone: then a relative path in the
@@ -103,6 +110,8 @@ fn show(
     state: &State,
     candidate: Candidate,
     changed: &[Word],
+    inspect: bool,
+    earlier: Option<&Surface>,
 ) -> Result<ExitCode, Error> {
     let alias = candidate.alias.clone();
     let file = shown_path(&state.file(), &person.home);
@@ -137,6 +146,9 @@ fn show(
         return Ok(render::human(&format!(
             "\nnot approved; to be asked again: {later}\n"
         )));
+    }
+    if inspect {
+        surface::follow(person, state, &alias, earlier)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `supervisor approve ALIAS`: the question again.
+//! `supervisor approve ALIAS`: both questions again, where they are open.
 
 use std::process::ExitCode;
 
@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use super::ApproveArgs;
 use super::render;
 use super::row::transport;
-use crate::approval::candidate::Candidate;
-use crate::approval::{Approval, ApprovalError, Approvals, prompt};
+use super::surface;
+use crate::approval::candidate::{Candidate, SurfaceState};
+use crate::approval::{Approval, ApprovalError, Approvals, Word, prompt};
+use crate::declaration::Server;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::plan::facts;
@@ -28,8 +30,17 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     let alias = args.alias.clone();
     let declaration = state.read()?.get(&alias)?.clone();
     let approvals = Approvals::read(&state)?;
+    let earlier = approvals.latest_surface(&alias).cloned();
     let now = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
-    if now.approval == Approval::Given {
+    if now.approval != Approval::Given && !args.surface {
+        let candidate =
+            Candidate::look(alias.clone(), declaration, &approvals, true).marked(&person)?;
+        let is_program = matches!(candidate.declaration.server, Server::Stdio(_));
+        first(&state, candidate, now.approval.changed())?;
+        if !is_program {
+            return Ok(ExitCode::SUCCESS);
+        }
+    } else if now.surface != SurfaceState::Unapproved && !args.surface {
         let since = approvals
             .record(&now.digest)
             .map(|record| record.approved().to_string());
@@ -38,18 +49,27 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
             "{alias} is approved as it stands, since {since}\n"
         )));
     }
-    let candidate =
-        Candidate::look(alias.clone(), declaration, &approvals, true).marked(&person)?;
+    if !prompt::is_at_terminal() {
+        return Err(ApprovalError::NoTerminalForSurface { alias }.into());
+    }
+    match surface::ask(&person, &state, &alias, earlier.as_ref()) {
+        Ok(true) => Ok(ExitCode::SUCCESS),
+        Ok(false) => Err(ApprovalError::NoSurface { alias }.into()),
+        Err(error) => Ok(surface::unread(&error)),
+    }
+}
+
+/// The first question; a no ends the command.
+fn first(state: &State, candidate: Candidate, changed: &[Word]) -> Result<(), Error> {
+    let alias = candidate.alias.clone();
     if !prompt::is_at_terminal() {
         return Err(ApprovalError::NoTerminal { alias }.into());
     }
-    let changed = now.approval.changed();
     let shown = candidate.shown_with(false, changed);
     let page = render::server(alias.as_str(), transport(&candidate.declaration), &shown);
     render::human(&format!("\n{page}\n"));
-    let yes = ask(&state, candidate)?;
-    if yes {
-        Ok(ExitCode::SUCCESS)
+    if ask(state, candidate)? {
+        Ok(())
     } else {
         Err(ApprovalError::No { alias }.into())
     }

@@ -106,7 +106,11 @@ fn show(candidate: &Candidate, json: bool) -> ExitCode {
     }
     let transport = transport(&candidate.declaration);
     let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
-    page.push_str(&render::paragraph("\n ", candidate.approval.as_str()));
+    let (server, surface) = (candidate.approval.as_str(), candidate.surface.as_str());
+    page.push_str(&render::paragraph(
+        "\n ",
+        &format!("{server}, its surface {surface}"),
+    ));
     render::human(&page)
 }
 

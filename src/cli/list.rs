@@ -48,7 +48,7 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
     let approvals = Approvals::read(&state)?;
     let mut page = shown_path(&state.file(), &person.home) + "\n\n";
     let mut servers = Vec::new();
-    let mut well = approvals.without_record().is_empty();
+    let mut well = approvals.without_record().is_empty() && approvals.without_surface().is_empty();
     for (name, entry) in declarations.iter() {
         let (row, block) = match entry {
             Ok(declaration) => usable(name, declaration, &approvals),
@@ -66,6 +66,12 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
     for digest in approvals.without_record() {
         render::note(&format!(
             "{} in `approved` has no record that hashes to it, and approves nothing",
+            digest.short()
+        ));
+    }
+    for digest in approvals.without_surface() {
+        render::note(&format!(
+            "the surface approved for {} is missing or was altered: it approves nothing",
             digest.short()
         ));
     }

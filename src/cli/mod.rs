@@ -14,6 +14,7 @@ mod remove;
 pub(crate) mod render;
 mod row;
 mod run;
+mod surface;
 mod try_;
 
 use std::ffi::OsString;
@@ -171,15 +172,21 @@ pub(crate) struct AddArgs {
 
 /// Ask about a declared server again, and keep the answer
 ///
-/// Shows a declared server as `add` did, with what changed since the last yes, and asks.
+/// Shows a declared server as `add` did, with what changed since the last yes, and asks; then
+/// starts it confined, shows what it says of itself, and asks whether a model may read that.
 ///
-/// Both ends must be a terminal. Exits 126 where the answer is no.
+/// Asks only what is open. Both ends must be a terminal. Exits 126 where an answer is no.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  supervisor approve weather")]
+#[command(
+    after_help = "Examples:\n  supervisor approve weather\n  supervisor approve weather --surface"
+)]
 pub(crate) struct ApproveArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: Alias,
+    /// Ask the second question only, approved before or not: what it offers to the model
+    #[arg(long)]
+    pub(crate) surface: bool,
 }
 
 /// Start an approved server confined, and relay its messages

@@ -57,11 +57,7 @@ impl Row {
             } else {
                 "disabled"
             },
-            surface: if candidate.surface.is_some() {
-                "approved"
-            } else {
-                "unknown"
-            },
+            surface: candidate.surface.as_str(),
             digest: Some(candidate.digest.clone()),
             changed: candidate.approval.changed().to_vec(),
             argv,

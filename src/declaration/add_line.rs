@@ -36,10 +36,6 @@ pub struct AddLine {
     /// Which file asks for the server; noted, and without effect in this version.
     pub scope: Option<Scope>,
     /// Whether the second question is asked too (no `--no-inspect`).
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the second question is not asked yet")
-    )]
     pub inspect: bool,
     /// `--json`.
     pub json: bool,

@@ -83,6 +83,38 @@ digest! {
     Digest
 }
 
+digest! {
+    /// The hash of all a server says about itself; what the second yes is given to.
+    SurfaceDigest
+}
+
+digest! {
+    /// The hash of one item of a surface: its pin.
+    ItemDigest
+}
+
+impl SurfaceDigest {
+    /// Over the canonical form of the sorted list of pins.
+    #[must_use]
+    pub(crate) fn of(pins: &Value) -> Self {
+        Self(hash("supervisor surface v1\n", pins))
+    }
+
+    /// The first 8 digits, as people are shown it.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.as_str().get(..8).unwrap_or_default()
+    }
+}
+
+impl ItemDigest {
+    /// Over the canonical form of `{"kind", "name", "item"}`.
+    #[must_use]
+    pub(crate) fn of(item: &Value) -> Self {
+        Self(hash("supervisor surface item v1\n", item))
+    }
+}
+
 impl Digest {
     /// The first 8 digits, as people are shown it.
     #[must_use]

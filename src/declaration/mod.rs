@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-pub use digest::{Digest, LaunchDigest};
+pub use digest::{Digest, ItemDigest, LaunchDigest, SurfaceDigest};
 pub use names::{AbsolutePath, Alias, EnvName};
 
 use crate::confine::Promise;

@@ -89,7 +89,7 @@ pub(super) fn refusal(id: &Id, refusal: &Refusal) -> Vec<u8> {
 }
 
 /// What became of the server, for a sentence.
-pub(super) fn fate(exit: Exit) -> String {
+pub(crate) fn fate(exit: Exit) -> String {
     match exit {
         Exit::Signal(number) => format!("was killed by {}", signal(number)),
         // What started it passes a signal on as a shell does.

@@ -7,6 +7,7 @@
 //!   does I/O
 //! - bytes → `frame` → line → `envelope` → message → `gate` → [forward | answer | withhold] →
 //!   `lane` → bytes
+//! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `reject` what is no message · `salvage` the ids in it · `ledger` the open requests ·
 //!   `answer` our own messages
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
@@ -23,6 +24,7 @@ mod gate;
 mod host;
 mod lane;
 mod ledger;
+pub(crate) mod peer;
 mod port;
 mod pump;
 mod refuse;

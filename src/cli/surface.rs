@@ -1,0 +1,240 @@
+//! The second question of `add` and `approve`: what the server says about itself, and whether a
+//! model may read it.
+//!
+//! The server is started by the road of `run`, as throw-away children of this command, which
+//! ends them and what they leave. A yes is recorded beside the first one; a no, or a server that
+//! does not answer, leaves the first as it is.
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::render;
+use crate::approval::candidate::{Candidate, SurfaceState};
+use crate::approval::{ApprovalError, Approvals, prompt};
+use crate::confine::linux::apply;
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Digest, Server};
+use crate::error::Error;
+use crate::launch::{self, LaunchError, Running, descendants};
+use crate::plan::{Person, RunRequest};
+use crate::surface::check::{self, Others};
+use crate::surface::diff::diff;
+use crate::surface::read::{self, Progress, Seen, Settings};
+use crate::surface::show::{self, Page};
+use crate::surface::{Surface, SurfaceError};
+
+/// Reads the surface of an approved server, shows it and asks. `earlier` is what was approved
+/// before, under this alias; what differs from it is shown then. Whether it is approved now.
+///
+/// # Errors
+/// What keeps the server from starting, or from saying what it offers; the terminal.
+pub(super) fn ask(
+    person: &Person,
+    state: &State,
+    alias: &Alias,
+    earlier: Option<&Surface>,
+) -> Result<bool, Error> {
+    // Said before anything is, where it may not start.
+    launch::permit(launch::prepare(person, &request(alias))?)?;
+    render::human(&format!(
+        "\nstarting {alias}, confined, to read what it offers (Ctrl-C stops that)\n"
+    ));
+    let (digest, seen) = inspect(person, state, alias)?;
+    let approvals = Approvals::read(state)?;
+    let approved = approvals.surface(&digest);
+    if approved.is_some_and(|approved| approved.digest() == seen.surface.digest()) {
+        render::human(&format!(
+            "the surface of {alias} is what was approved (surface {})\n",
+            seen.surface.digest().short()
+        ));
+        return Ok(true);
+    }
+    let others = Others {
+        aliases: state
+            .read()?
+            .iter()
+            .map(|(name, _)| name.to_owned())
+            .filter(|name| name != alias.as_str())
+            .collect(),
+        tools: approvals.tools_but_of(alias),
+    };
+    let findings = check::check(&seen.surface, &others)?;
+    let diff = approved
+        .or(earlier)
+        .map(|before| diff(before, &seen.surface));
+    let page = Page {
+        alias: alias.as_str(),
+        seen: &seen,
+        findings: &findings,
+        long: &check::long_names(&seen.surface, alias.as_str()),
+        diff: diff.as_ref(),
+    };
+    render::human(&format!("\n{}\n", page.to_text()));
+    if !prompt::ask("  Offer this surface to the model?")? {
+        return Ok(false);
+    }
+    Approvals::approve_surface(state, alias, &digest, &seen.surface)?;
+    let short = seen.surface.digest();
+    render::human(&format!(
+        "\napproved the surface of {alias} (surface {})\n",
+        short.short()
+    ));
+    Ok(true)
+}
+
+/// The second question after a yes to the first, where there is somebody to ask: a no, or a
+/// server that does not answer, is said and takes nothing back.
+///
+/// # Errors
+/// The state; the terminal.
+pub(super) fn follow(
+    person: &Person,
+    state: &State,
+    alias: &Alias,
+    earlier: Option<&Surface>,
+) -> Result<(), Error> {
+    let declaration = state.read()?.get(alias)?.clone();
+    let now = Candidate::look(alias.clone(), declaration, &Approvals::read(state)?, false);
+    if now.surface != SurfaceState::Unapproved || !prompt::is_at_terminal() {
+        return Ok(());
+    }
+    match ask(person, state, alias, earlier) {
+        Ok(true) => {}
+        Ok(false) => {
+            render::human(&format!(
+                "\nnot offered; to be asked again: supervisor approve {alias} --surface\n"
+            ));
+        }
+        Err(error) => {
+            unread(&error);
+        }
+    }
+    Ok(())
+}
+
+/// Says why the second question was not asked, with the last of what the server said.
+pub(super) fn unread(error: &Error) -> ExitCode {
+    if let Error::Surface(SurfaceError::Unread { said, .. }) = error
+        && !said.is_empty()
+    {
+        let said = show::quoted(said);
+        render::human(&format!("the last it said beside the protocol:\n{said}"));
+    }
+    render::error(error)
+}
+
+/// Starts the server as often as it takes and reads its surface; nothing of it is left after.
+fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, Seen), Error> {
+    let failed = |error| Error::from(LaunchError::Spawn(error));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    // As `run`: holds secrets from here on, and ends what the server starts and leaves.
+    apply::not_dumpable()
+        .map_err(std::io::Error::other)
+        .map_err(failed)?;
+    descendants::adopt().map_err(failed)?;
+    let watch = Watch::new().map_err(failed)?;
+    let settings = Settings {
+        alias,
+        start: start_limit(state, alias)?,
+        interrupted: &watch.interrupted,
+        progress: &tell,
+        after_server: sweep,
+    };
+    let seen_digest: RefCell<Option<Digest>> = RefCell::new(None);
+    let start = async || -> Result<Running, Error> {
+        let explanation = launch::prepare(person, &request(alias))?;
+        let digest = explanation.digest.clone();
+        let before = seen_digest.replace(Some(digest.clone()));
+        if before.is_some_and(|before| before != digest) {
+            let alias = alias.clone();
+            return Err(ApprovalError::NotTheServer { alias }.into());
+        }
+        Ok(launch::launch(launch::permit(explanation)?).await?)
+    };
+    let seen = runtime.block_on(read::read(start, &settings));
+    sweep();
+    let digest = seen_digest.into_inner();
+    match (seen, digest) {
+        (Ok(seen), Some(digest)) => Ok((digest, seen)),
+        (Err(error), _) => Err(error),
+        (Ok(_), None) => Err(LaunchError::NotApproved {
+            alias: alias.clone(),
+        }
+        .into()),
+    }
+}
+
+/// A run like any other.
+fn request(alias: &Alias) -> RunRequest {
+    RunRequest {
+        alias: alias.clone(),
+    }
+}
+
+/// How long the first start may take: the declaration's own word, where it has one.
+fn start_limit(state: &State, alias: &Alias) -> Result<Duration, Error> {
+    let declarations = state.read()?;
+    let own = match &declarations.get(alias)?.server {
+        Server::Stdio(stdio) => stdio.timeouts.start_s,
+        Server::Http(_) => None,
+    };
+    Ok(own
+        .map_or(read::START, Duration::from_secs)
+        .min(read::START))
+}
+
+fn sweep() {
+    if let Err(error) = descendants::sweep() {
+        render::note(&format!("R2: {error}"));
+    }
+}
+
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Starting(reading) => {
+            render::human(&format!("  {reading}\n"));
+        }
+        Progress::Waiting(since) => {
+            render::human(&format!(
+                "  no answer after {} s; a runner may be fetching what it runs\n",
+                since.as_secs()
+            ));
+        }
+    }
+}
+
+/// Notices that the person does not wait any longer. Once the reading is over, a signal does
+/// again what it did before.
+struct Watch {
+    interrupted: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn new() -> std::io::Result<Self> {
+        let watch = Self {
+            interrupted: Arc::new(AtomicBool::new(false)),
+            over: Arc::new(AtomicBool::new(false)),
+        };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register_conditional_default(signal, Arc::clone(&watch.over))?;
+            flag::register(signal, Arc::clone(&watch.interrupted))?;
+        }
+        Ok(watch)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}

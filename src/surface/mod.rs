@@ -1,0 +1,23 @@
+//! All a server says about itself, and the question whether a model may read it.
+//!
+//! [`read`] starts the server, confined as `run` does, as throw-away children and asks it; what
+//! comes back is a [`Surface`], a set of [`Item`]s each with its pin ([`canonical`]). The rest is
+//! pure: [`rows`] takes an item apart, [`check`] looks for what should not be there, [`diff`]
+//! compares with what was approved, [`show`] lays all of it out behind a margin. `page` reads one
+//! answer, `wire` is one child's pipes. What is approved is kept by the room `approval`.
+//!
+//! Place on the path: approved declaration → **surface** → second question → approval.
+
+pub(crate) mod canonical;
+pub(crate) mod check;
+pub(crate) mod diff;
+pub(crate) mod error;
+mod page;
+pub(crate) mod read;
+pub(crate) mod rows;
+mod session;
+pub(crate) mod show;
+mod wire;
+
+pub use canonical::{Kind, Surface};
+pub use error::SurfaceError;

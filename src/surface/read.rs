@@ -1,0 +1,294 @@
+//! Reads a server's surface from throw-away children, confined as `run` confines.
+//!
+//! A surface may depend on what the client declares and on the era it speaks, and a server may
+//! lock to the first word it hears, so each reading has a child of its own. To keep the number
+//! small, each era is read with nothing declared and with all of it; only where these two differ
+//! is each capability read alone. A server of one era so costs three starts (the third asks for
+//! the other era), one of both four, and one that varies four more in each era it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::canonical::{Item, Surface};
+use super::error::{SurfaceError, Trouble};
+use super::session::{Budget, Opening, Read, Session};
+use super::wire::Wire;
+use crate::declaration::{Alias, ItemDigest};
+use crate::error::Error;
+use crate::launch::Running;
+
+/// Bytes read of all children together.
+pub const BYTES: u64 = 64 << 20;
+/// Time of all children together, each from its first answer.
+pub const TALK: Duration = Duration::from_secs(30);
+/// How long the first child may take to its first answer: a runner may fetch what it runs.
+pub const START: Duration = Duration::from_secs(300);
+/// How long a later one may: it finds what the first fetched.
+const LATER: Duration = Duration::from_secs(60);
+/// How long a server is asked for an era it may know nothing of.
+const PROBE: Duration = Duration::from_secs(15);
+/// Bytes of items that are kept; the file that holds them is no larger than any of ours.
+const KEPT: u64 = 12 << 20;
+/// Lines of the server's stderr that are shown where it fails.
+const LINES: usize = 12;
+
+/// The two ways to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// `initialize`, up to 2025-11-25.
+    Legacy,
+    /// `server/discover`, from 2026-07-28.
+    Modern,
+}
+
+impl Era {
+    /// The revision that is spoken.
+    #[must_use]
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::Legacy => "2025-11-25",
+            Self::Modern => "2026-07-28",
+        }
+    }
+
+    /// The first request.
+    #[must_use]
+    pub fn opening(self) -> &'static str {
+        match self {
+            Self::Legacy => "initialize",
+            Self::Modern => "server/discover",
+        }
+    }
+}
+
+/// What the client says it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Declared {
+    /// Nothing.
+    Nothing,
+    /// Roots, sampling, elicitation and tasks.
+    All,
+    /// Roots alone.
+    Roots,
+    /// Sampling alone.
+    Sampling,
+    /// Elicitation alone.
+    Elicitation,
+    /// Tasks alone.
+    Tasks,
+}
+
+impl Declared {
+    const SINGLE: [Self; 4] = [Self::Roots, Self::Sampling, Self::Elicitation, Self::Tasks];
+
+    /// The words for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing declared",
+            Self::All => "all declared",
+            Self::Roots => "roots declared",
+            Self::Sampling => "sampling declared",
+            Self::Elicitation => "elicitation declared",
+            Self::Tasks => "tasks declared",
+        }
+    }
+}
+
+/// One way to ask a server for its surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reading {
+    /// The era.
+    pub era: Era,
+    /// The capabilities.
+    pub declared: Declared,
+}
+
+impl std::fmt::Display for Reading {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.era.version(), self.declared.as_str())
+    }
+}
+
+/// What happens meanwhile, for the person who waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    /// A child is started.
+    Starting(Reading),
+    /// It has not answered yet, for so long.
+    Waiting(Duration),
+}
+
+/// What an inspection must know.
+pub struct Settings<'a> {
+    /// The person's name for the server.
+    pub alias: &'a Alias,
+    /// How long the first child may take to its first answer.
+    pub start: Duration,
+    /// Set when the person does not wait any longer.
+    pub interrupted: &'a AtomicBool,
+    /// Told what happens.
+    pub progress: &'a dyn Fn(Progress),
+    /// Called after each child's end: ends what left its group.
+    pub after_server: fn(),
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Every item of every reading.
+    pub surface: Surface,
+    /// Where an item was seen.
+    pub places: BTreeMap<ItemDigest, BTreeSet<Reading>>,
+    /// Every reading there was.
+    pub readings: BTreeSet<Reading>,
+    /// Entries of lists that have no name to be asked for by; no host can call them.
+    pub nameless: usize,
+}
+
+impl Seen {
+    /// The readings an item was seen in, where that is not all.
+    #[must_use]
+    pub fn only_in(&self, item: &Item) -> Option<&BTreeSet<Reading>> {
+        let places = self.places.get(item.pin())?;
+        (places != &self.readings).then_some(places)
+    }
+
+    fn add(&mut self, reading: Reading, read: Read) -> Result<(), Trouble> {
+        self.readings.insert(reading);
+        self.nameless = self.nameless.max(read.nameless);
+        for item in read.items {
+            let places = self.places.entry(item.pin().clone()).or_default();
+            places.insert(reading);
+            self.surface.insert(item);
+        }
+        let bytes: usize = self
+            .surface
+            .iter()
+            .map(|item| item.item().to_string().len().saturating_add(256))
+            .sum();
+        if u64::try_from(bytes).is_ok_and(|bytes| bytes <= KEPT) {
+            Ok(())
+        } else {
+            Err(Trouble::TooLarge { limit: KEPT })
+        }
+    }
+
+    /// Whether nothing depends on what is declared in that era, as far as it was read.
+    fn is_steady(&self, era: Era) -> bool {
+        let of_era = |reading: &&Reading| reading.era == era;
+        let all = self.readings.iter().filter(of_era).count();
+        self.places.values().all(|places| {
+            let count = places.iter().filter(of_era).count();
+            count == 0 || count == all
+        })
+    }
+}
+
+/// Reads the whole surface; `start` starts the server, permitted anew each time.
+///
+/// # Errors
+/// What keeps the server from being started; [`SurfaceError::Unread`]. No child is left then.
+pub async fn read(
+    start: impl AsyncFnMut() -> Result<Running, Error>,
+    settings: &Settings<'_>,
+) -> Result<Seen, Error> {
+    let mut reader = Reader {
+        start,
+        settings,
+        budget: Budget {
+            bytes: BYTES,
+            talk: TALK,
+            whole: TALK,
+            most: BYTES,
+        },
+        started: false,
+        seen: Seen::default(),
+    };
+    let legacy = reader.era(Era::Legacy).await?;
+    let modern = reader.era(Era::Modern).await;
+    match (legacy, modern) {
+        (_, Err(error)) => Err(error),
+        // It speaks neither: what it did to the first word says most.
+        (Some(unread), Ok(Some(_))) => Err(unread.into()),
+        (_, Ok(_)) => Ok(reader.seen),
+    }
+}
+
+struct Reader<'a, S> {
+    start: S,
+    settings: &'a Settings<'a>,
+    budget: Budget,
+    /// Whether a child has answered before.
+    started: bool,
+    seen: Seen,
+}
+
+impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
+    /// All readings of one era; why it is not spoken, where it is not.
+    async fn era(&mut self, era: Era) -> Result<Option<SurfaceError>, Error> {
+        let reading = |declared| Reading { era, declared };
+        let first = self.reading(reading(Declared::Nothing)).await?;
+        if let Some(unread) = first {
+            return Ok(Some(unread));
+        }
+        self.must(reading(Declared::All)).await?;
+        if !self.seen.is_steady(era) {
+            for declared in Declared::SINGLE {
+                self.must(reading(declared)).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// A reading in an era that is spoken.
+    async fn must(&mut self, reading: Reading) -> Result<(), Error> {
+        match self.reading(reading).await? {
+            None => Ok(()),
+            Some(unread) => Err(unread.into()),
+        }
+    }
+
+    /// One child, from its start to its end.
+    async fn reading(&mut self, reading: Reading) -> Result<Option<SurfaceError>, Error> {
+        (self.settings.progress)(Progress::Starting(reading));
+        let running = (self.start)().await?;
+        let probes = reading.era == Era::Modern && reading.declared == Declared::Nothing;
+        let limit = match (self.started, probes) {
+            (false, _) => self.settings.start,
+            (true, true) => self.settings.start.min(PROBE),
+            (true, false) => self.settings.start.min(LATER),
+        };
+        let mut session = Session::new(
+            Wire::new(running),
+            reading,
+            limit,
+            &mut self.budget,
+            self.settings.interrupted,
+            self.settings.progress,
+        );
+        let read = match session.open().await {
+            Ok(Opening::Spoken(opening)) => session.read(&opening).await.map(Ok),
+            Ok(Opening::NotSpoken(trouble)) => Ok(Err(trouble)),
+            Err(trouble) => Err(trouble),
+        };
+        self.started |= session.start_took().is_some();
+        let said = session.end(LINES).await;
+        (self.settings.after_server)();
+        let unread = |trouble| SurfaceError::Unread {
+            alias: self.settings.alias.clone(),
+            reading: reading.to_string(),
+            trouble,
+            said,
+        };
+        match read {
+            Ok(Ok(read)) => match self.seen.add(reading, read) {
+                Ok(()) => Ok(None),
+                Err(trouble) => Err(unread(trouble).into()),
+            },
+            Ok(Err(trouble)) => Ok(Some(unread(trouble))),
+            Err(trouble) => Err(unread(trouble).into()),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! What a person is shown of a surface before they say yes: all of it. Pure.
+//!
+//! Every line that holds a word of the server's begins with the margin [`MARGIN`], and the
+//! margin's own character is escaped in those words, as is all that does not print; so no row of
+//! a server's can pass for one of ours. Lines are at most 80 columns wide and nothing is cut.
+
+use std::collections::BTreeMap;
+
+use super::canonical::{Item, Kind, Surface};
+use super::check::{Finding, LongName};
+use super::diff::{Diff, changes};
+use super::read::{Declared, Era, Reading, Seen};
+use super::rows::{self, Row, Said};
+use crate::text;
+
+/// What stands before every row of the server's own words.
+pub const MARGIN: char = '┃';
+/// The width of a line.
+const WIDTH: usize = 80;
+/// Rows that stand deeper are shown as deep as this.
+const DEEPEST: usize = 14;
+/// A name of at most so many plain characters is repeated in a row of ours.
+const PLAIN: usize = 64;
+
+/// All there is to show.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// The person's name for the server.
+    pub alias: &'a str,
+    /// What was read.
+    pub seen: &'a Seen,
+    /// What the check points at.
+    pub findings: &'a [Finding],
+    /// Tools that some host cannot call.
+    pub long: &'a [LongName<'a>],
+    /// What differs from the surface approved before; `None`: all of it is shown.
+    pub diff: Option<&'a Diff<'a>>,
+}
+
+impl Page<'_> {
+    /// The page, each line with its line feed.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = Lines::default();
+        self.head(&mut out);
+        self.verdict(&mut out);
+        out.ours("");
+        out.ours(&format!(
+            "What stands behind {MARGIN} are the server's own words, what it says of its tools included."
+        ));
+        match self.diff {
+            None => self.whole(&mut out),
+            Some(diff) => self.differing(diff, &mut out),
+        }
+        out.text
+    }
+
+    fn head(&self, out: &mut Lines) {
+        out.ours(&format!(
+            "{} offers {}",
+            self.alias,
+            counts(&self.seen.surface)
+        ));
+        let eras: Vec<&str> = [Era::Legacy, Era::Modern]
+            .into_iter()
+            .filter(|era| self.seen.readings.iter().any(|reading| reading.era == *era))
+            .map(Era::version)
+            .collect();
+        let declared = self.seen.readings.iter().map(|reading| reading.declared);
+        let ways = if declared.clone().any(|one| one == Declared::Roots) {
+            "with nothing, with all, and with each of roots, sampling, elicitation, tasks declared"
+        } else {
+            "with nothing and with roots, sampling, elicitation, tasks declared"
+        };
+        out.ours(&format!("read in {}, {ways}", eras.join(" and ")));
+        if self.seen.nameless > 0 {
+            out.ours(&format!(
+                "{} entries of its lists have no name to be asked for by, and are not offered",
+                self.seen.nameless
+            ));
+        }
+    }
+
+    fn verdict(&self, out: &mut Lines) {
+        out.ours("");
+        let findings: Vec<&Finding> = self.findings.iter().filter(|one| self.shows(one)).collect();
+        match findings.len() {
+            0 => out.ours("check: nothing found, which proves nothing"),
+            1 => out.ours("check: 1 row to look at"),
+            count => out.ours(&format!("check: {count} rows to look at")),
+        }
+        let mut grouped: BTreeMap<(Kind, usize, &str), Vec<&Finding>> = BTreeMap::new();
+        for finding in findings {
+            let key = (finding.kind, finding.number, finding.says.as_str());
+            grouped.entry(key).or_default().push(finding);
+        }
+        for ((kind, number, says), rows) in grouped {
+            let name = rows.first().map_or("", |row| row.name.as_str());
+            out.ours(&format!("  {}: {says}", heading(kind, number, name)));
+            for row in rows {
+                let said = format!("{}: {}", row.path, row.excerpt);
+                out.theirs(1, "", &escaped(&said));
+            }
+        }
+        if !self.long.is_empty() {
+            out.ours("names: hosts call a tool mcp__ALIAS__TOOL, in at most 64 characters, for Gemini 63; longer are");
+            for name in self.long {
+                let said = format!("{} ({})", escaped(name.tool.name()), name.length);
+                out.theirs(1, "", &said);
+            }
+        }
+    }
+
+    /// Whether what a finding is about is shown below.
+    fn shows(&self, finding: &Finding) -> bool {
+        self.diff.is_none_or(|diff| {
+            let now = diff
+                .renamed
+                .iter()
+                .chain(&diff.changed)
+                .map(|(_, now)| *now);
+            diff.added
+                .iter()
+                .copied()
+                .chain(now)
+                .any(|item| item.kind() == finding.kind && item.name() == finding.name)
+        })
+    }
+
+    fn whole(&self, out: &mut Lines) {
+        let mut number = BTreeMap::new();
+        for item in self.seen.surface.iter() {
+            let number: &mut usize = number.entry(item.kind()).or_default();
+            *number = number.saturating_add(1);
+            out.ours("");
+            out.ours(&heading(item.kind(), *number, item.name()));
+            self.item(item, out);
+        }
+    }
+
+    fn item(&self, item: &Item, out: &mut Lines) {
+        if let Some(readings) = self.seen.only_in(item) {
+            out.ours(&format!("  seen only: {}", places(readings)));
+        }
+        for row in rows::tree(item.item()) {
+            out.row(&row);
+        }
+    }
+
+    fn differing(&self, diff: &Diff<'_>, out: &mut Lines) {
+        out.ours("");
+        if diff.is_empty() {
+            out.ours("the same as the surface approved before, for what was declared then");
+            return;
+        }
+        out.ours(&format!(
+            "beside the surface approved before: {} added, {} removed, {} renamed, {} changed, {} the same",
+            diff.added.len(),
+            diff.removed.len(),
+            diff.renamed.len(),
+            diff.changed.len(),
+            diff.same
+        ));
+        for item in &diff.added {
+            out.ours("");
+            out.ours(&format!("added: {}", item.kind().as_str()));
+            self.item(item, out);
+        }
+        for item in &diff.removed {
+            out.ours("");
+            out.ours(&format!("removed: {}", item.kind().as_str()));
+            for row in rows::tree(item.item()) {
+                out.row(&row);
+            }
+        }
+        for (before, now) in &diff.renamed {
+            out.ours("");
+            out.ours(&format!(
+                "renamed: {}, its content the same",
+                now.kind().as_str()
+            ));
+            out.theirs(0, "- ", &escaped(before.name()));
+            out.theirs(0, "+ ", &escaped(now.name()));
+        }
+        for (before, now) in &diff.changed {
+            out.ours("");
+            out.ours(&format!("changed: {}", now.kind().as_str()));
+            out.theirs(0, "", &escaped(now.name()));
+            for change in changes(before, now) {
+                out.change("- ", &change.path, change.before.as_ref());
+                out.change("+ ", &change.path, change.now.as_ref());
+            }
+        }
+    }
+}
+
+/// Lines that a server wrote beside the protocol, escaped already, behind the margin.
+#[must_use]
+pub fn quoted(lines: &[String]) -> String {
+    let mut out = Lines::default();
+    for line in lines {
+        out.theirs(0, "", &escaped(line));
+    }
+    out.text
+}
+
+/// How many of each kind.
+fn counts(surface: &Surface) -> String {
+    let mut words = Vec::new();
+    for kind in Kind::ALL {
+        let count = surface.iter().filter(|item| item.kind() == kind).count();
+        match (kind, count) {
+            (_, 0) => {}
+            (Kind::Instructions, 1) => words.push("instructions".to_owned()),
+            (Kind::Instructions, _) => words.push(format!("{count} different instructions")),
+            (_, 1) => words.push(format!("1 {}", kind.as_str())),
+            (_, _) => words.push(format!("{count} {}s", kind.as_str())),
+        }
+    }
+    if words.is_empty() {
+        "nothing: no instructions, tools, prompts or resources".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+/// A row of ours over an item: its number, and its name where that is a plain word.
+fn heading(kind: Kind, number: usize, name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
+    let is_plain = !name.is_empty() && name.len() <= PLAIN && name.chars().all(plain);
+    match (kind, is_plain) {
+        (Kind::Instructions, _) => format!("instructions {number}"),
+        (_, true) => format!("{} {number}, {name}", kind.as_str()),
+        (_, false) => format!("{} {number}", kind.as_str()),
+    }
+}
+
+fn places(readings: &std::collections::BTreeSet<Reading>) -> String {
+    let places: Vec<String> = readings.iter().map(ToString::to_string).collect();
+    places.join("; ")
+}
+
+/// Words of the server's, every character of them visible and none of them the margin.
+fn escaped(text: &str) -> String {
+    text::printable(text).replace(MARGIN, r"\u{2503}")
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+}
+
+impl Lines {
+    /// A row of ours; wrapped under itself.
+    fn ours(&mut self, text: &str) {
+        let depth = text.len().saturating_sub(text.trim_start().len());
+        let first = format!("  {}", " ".repeat(depth));
+        let next = format!("{first}  ");
+        self.fold(&first, &next, &text::printable(text.trim_start()));
+    }
+
+    /// A row of the server's, escaped; `mark` stands on each of its lines.
+    fn theirs(&mut self, depth: usize, mark: &str, text: &str) {
+        let before = format!("  {MARGIN} {}{mark}", "  ".repeat(depth.min(DEEPEST)));
+        self.fold(&before, &before, text);
+    }
+
+    /// A row of an item: on one line where it fits, else the key and its text below, each line
+    /// of that marked `>`.
+    fn row(&mut self, row: &Row) {
+        let key = escaped(&row.key);
+        match &row.said {
+            Said::Below => self.theirs(row.depth, "", &format!("{key}:")),
+            Said::Json(json) => {
+                self.theirs(row.depth, "", &format!("{key}: {}", escaped(json)));
+            }
+            Said::Text(text) => {
+                let line = format!("{key}: {}", escaped(text));
+                let taken = row.depth.min(DEEPEST).saturating_mul(2).saturating_add(4);
+                if !text.contains('\n') && width(&line).saturating_add(taken) <= WIDTH {
+                    self.theirs(row.depth, "", &line);
+                    return;
+                }
+                self.theirs(row.depth, "", &format!("{key}:"));
+                for line in text.split('\n') {
+                    self.theirs(row.depth.saturating_add(1), "> ", &escaped(line));
+                }
+            }
+        }
+    }
+
+    fn change(&mut self, mark: &str, path: &str, said: Option<&Said>) {
+        match said {
+            None => {}
+            Some(Said::Text(text)) => {
+                self.theirs(0, mark, &format!("{}:", escaped(path)));
+                for line in text.split('\n') {
+                    self.theirs(0, &format!("{mark}> "), &escaped(line));
+                }
+            }
+            Some(Said::Json(json)) => {
+                self.theirs(0, mark, &format!("{}: {}", escaped(path), escaped(json)));
+            }
+            Some(Said::Below) => self.theirs(0, mark, &escaped(path)),
+        }
+    }
+
+    /// Text in lines of at most 80 columns, broken after a space where there is one.
+    fn fold(&mut self, first: &str, next: &str, text: &str) {
+        let mut line = first.to_owned();
+        let mut left = WIDTH.saturating_sub(width(first));
+        let mut fresh = true;
+        let room = WIDTH.saturating_sub(width(next)).max(2);
+        for part in text.split_inclusive(' ') {
+            let needed = width(part.trim_end_matches(' '));
+            if needed > left && !fresh {
+                self.put(&line);
+                line = next.to_owned();
+                (left, fresh) = (room, true);
+            }
+            for character in part.chars() {
+                let wide = width_of(character);
+                // A space that would begin a line ends one.
+                if wide > left && !(character == ' ' && left == 0 && !fresh) {
+                    self.put(&line);
+                    line = next.to_owned();
+                    left = room;
+                }
+                line.push(character);
+                left = left.saturating_sub(wide);
+                fresh = false;
+            }
+        }
+        self.put(&line);
+    }
+
+    fn put(&mut self, line: &str) {
+        self.text.push_str(line.trim_end_matches(' '));
+        self.text.push('\n');
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+/// Columns of a character, one at least: marks that stack on one another take room here, so that
+/// a line of them has an end.
+fn width_of(character: char) -> usize {
+    if character.is_ascii() {
+        return 1;
+    }
+    textwrap::core::display_width(character.encode_utf8(&mut [0; 4])).max(1)
+}
+
+#[cfg(test)]
+#[path = "show_tests.rs"]
+mod tests;
