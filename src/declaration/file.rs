@@ -60,7 +60,12 @@ impl Folder {
             })),
             Err(Errno::ENOENT) => Ok(None),
             Err(Errno::ENOTDIR | Errno::ELOOP) => Err(FileError::new(path, Problem::NotADirectory)),
-            Err(error) => Err(FileError::io(path, "opened", error)),
+            Err(error) => match nix::sys::stat::lstat(path) {
+                Ok(stat) if stat.st_uid != geteuid().as_raw() => {
+                    Err(FileError::new(path, Problem::Owner(stat.st_uid)))
+                }
+                _ => Err(FileError::io(path, "opened", error)),
+            },
         }
     }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::stat::{FileStat, SFlag};
 use nix::unistd::{Gid, Group, Uid, User, geteuid};
-use rustix::fs::{fgetxattr, fremovexattr};
+use rustix::fs::{fgetxattr_query, fremovexattr};
 
 use super::file::LARGEST;
 use super::file_error::{FileError, Problem};
@@ -53,10 +53,9 @@ pub(super) fn file(stat: &FileStat) -> Result<(), Problem> {
 /// and a default one opens what is made inside.
 pub(super) fn no_access_list(held: impl AsFd) -> Result<(), Problem> {
     for list in ACCESS_LISTS {
-        match fgetxattr(held.as_fd(), list, &mut [0_u8; 0][..]) {
+        match fgetxattr_query(held.as_fd(), list) {
             Ok(0) => {}
-            // ERANGE: one longer than nothing.
-            Ok(_) | Err(rustix::io::Errno::RANGE) => return Err(Problem::AccessList),
+            Ok(_) => return Err(Problem::AccessList),
             Err(error) if is_none(error) => {}
             Err(error) => return Err(unknown(error)),
         }

@@ -17,6 +17,8 @@ mod support;
 mod attack;
 mod cli_aliases;
 mod cli_directories;
+mod cli_state;
+mod cli_state_kills;
 mod escape_environment;
 mod escape_files;
 mod escape_kernel;
