@@ -169,6 +169,7 @@ impl<'a> Session<'a> {
         .collect();
         for _ in 0..ROUNDS {
             self.changed = false;
+            read.nameless = 0;
             for kind in &lists {
                 self.list(*kind, &mut read).await?;
             }

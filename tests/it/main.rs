@@ -17,6 +17,7 @@ mod support;
 mod attack;
 mod cli_aliases;
 mod cli_directories;
+mod cli_surface;
 mod cli_state;
 mod cli_state_kills;
 mod escape_environment;
