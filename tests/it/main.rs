@@ -18,6 +18,7 @@ mod attack;
 mod cli_aliases;
 mod cli_directories;
 mod cli_surface;
+mod cli_programs;
 mod cli_state;
 mod cli_state_kills;
 mod escape_environment;
