@@ -312,3 +312,49 @@ fn any_bytes_approve_nothing_and_are_left() {
     }
     assert_eq!(case.check("a", &declaration), Approval::Given);
 }
+
+fn surface(text: &str) -> Surface {
+    use crate::surface::canonical::Item;
+    [Item::instructions(text)].into_iter().collect()
+}
+
+#[test]
+fn a_surface_goes_with_the_approval_of_its_server() {
+    let case = Case::new();
+    let path = case.program("server", SH);
+    let one = || serde_json::json!({"command": path, "args": ["1"]});
+    let first = case.declare("a", one());
+    let digest = canonical(&first).digest();
+    let approve = |text: &str| {
+        let alias = "a".parse().unwrap();
+        Approvals::approve_surface(&case.state, &alias, &digest, &surface(text))
+    };
+    let kept = || {
+        let approvals = Approvals::read(&case.state).unwrap();
+        approvals.surface(&digest).map(Surface::digest)
+    };
+    assert_eq!(approve("x").unwrap_err().code(), "not-approved");
+    case.approve("a", &first);
+    approve("x").unwrap();
+    approve("y").unwrap();
+    assert_eq!(kept(), Some(surface("y").digest()));
+    assert_eq!(case.lines().len(), 2, "one surface a digest");
+    // Another alias of the same digest keeps both.
+    case.declare("b", one());
+    Approvals::remove(&case.state, "a").unwrap();
+    assert_eq!(kept(), Some(surface("y").digest()));
+    let of_b = |line: &String| line.ends_with(" b");
+    assert!(case.lines().iter().all(of_b));
+    // A line of another surface than the file's.
+    let list = fs::read_to_string(case.file(LIST)).unwrap();
+    let other = surface("z").digest();
+    let forged = list.replace(surface("y").digest().as_str(), other.as_str());
+    fs::write(case.file(LIST), forged).unwrap();
+    assert_eq!(kept(), None);
+    let approvals = Approvals::read(&case.state).unwrap();
+    assert_eq!(approvals.without_surface(), std::slice::from_ref(&digest));
+    fs::write(case.file(LIST), list).unwrap();
+    Approvals::remove(&case.state, "b").unwrap();
+    assert_eq!((kept(), case.lines().len()), (None, 0));
+    assert_eq!(fs::read_dir(case.file(SURFACES)).unwrap().count(), 0);
+}

@@ -203,11 +203,14 @@ fn tell(progress: Progress) {
         Progress::Starting(reading) => {
             render::human(&format!("  {reading}\n"));
         }
-        Progress::Waiting(since) => {
-            render::human(&format!(
-                "  no answer after {} s; a runner may be fetching what it runs\n",
-                since.as_secs()
-            ));
+        Progress::Waiting { since, first } => {
+            let why = if first {
+                "; a runner may be fetching what it runs"
+            } else {
+                ""
+            };
+            let seconds = since.as_secs();
+            render::human(&format!("  no answer after {seconds} s{why}\n"));
         }
     }
 }

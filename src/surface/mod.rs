@@ -1,10 +1,11 @@
 //! All a server says about itself, and the question whether a model may read it.
 //!
 //! [`read`] starts the server, confined as `run` does, as throw-away children and asks it; what
-//! comes back is a [`Surface`], a set of [`Item`]s each with its pin ([`canonical`]). The rest is
+//! comes back is a [`Surface`], a set of [items](canonical::Item) each with its pin. The rest is
 //! pure: [`rows`] takes an item apart, [`check`] looks for what should not be there, [`diff`]
-//! compares with what was approved, [`show`] lays all of it out behind a margin. `page` reads one
-//! answer, `wire` is one child's pipes. What is approved is kept by the room `approval`.
+//! compares with what was approved, [`show`] lays all of it out behind a margin. [`reading`] is
+//! era and capabilities, `session` one child spoken to, `page` one answer, `wire` the pipes.
+//! What is approved is kept by the room `approval`.
 //!
 //! Place on the path: approved declaration → **surface** → second question → approval.
 
@@ -14,6 +15,7 @@ pub(crate) mod diff;
 pub(crate) mod error;
 mod page;
 pub(crate) mod read;
+pub(crate) mod reading;
 pub(crate) mod rows;
 mod session;
 pub(crate) mod show;

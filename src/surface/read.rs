@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::canonical::{Item, Surface};
 use super::error::{SurfaceError, Trouble};
+use super::reading::{Declared, Era, Reading};
 use super::session::{Budget, Opening, Read, Session};
 use super::wire::Wire;
 use crate::declaration::{Alias, ItemDigest};
@@ -33,91 +34,18 @@ const KEPT: u64 = 12 << 20;
 /// Lines of the server's stderr that are shown where it fails.
 const LINES: usize = 12;
 
-/// The two ways to speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
-    /// `initialize`, up to 2025-11-25.
-    Legacy,
-    /// `server/discover`, from 2026-07-28.
-    Modern,
-}
-
-impl Era {
-    /// The revision that is spoken.
-    #[must_use]
-    pub fn version(self) -> &'static str {
-        match self {
-            Self::Legacy => "2025-11-25",
-            Self::Modern => "2026-07-28",
-        }
-    }
-
-    /// The first request.
-    #[must_use]
-    pub fn opening(self) -> &'static str {
-        match self {
-            Self::Legacy => "initialize",
-            Self::Modern => "server/discover",
-        }
-    }
-}
-
-/// What the client says it can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Declared {
-    /// Nothing.
-    Nothing,
-    /// Roots, sampling, elicitation and tasks.
-    All,
-    /// Roots alone.
-    Roots,
-    /// Sampling alone.
-    Sampling,
-    /// Elicitation alone.
-    Elicitation,
-    /// Tasks alone.
-    Tasks,
-}
-
-impl Declared {
-    const SINGLE: [Self; 4] = [Self::Roots, Self::Sampling, Self::Elicitation, Self::Tasks];
-
-    /// The words for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing declared",
-            Self::All => "all declared",
-            Self::Roots => "roots declared",
-            Self::Sampling => "sampling declared",
-            Self::Elicitation => "elicitation declared",
-            Self::Tasks => "tasks declared",
-        }
-    }
-}
-
-/// One way to ask a server for its surface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Reading {
-    /// The era.
-    pub era: Era,
-    /// The capabilities.
-    pub declared: Declared,
-}
-
-impl std::fmt::Display for Reading {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {}", self.era.version(), self.declared.as_str())
-    }
-}
-
 /// What happens meanwhile, for the person who waits.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
     /// A child is started.
     Starting(Reading),
     /// It has not answered yet, for so long.
-    Waiting(Duration),
+    Waiting {
+        /// Since its start.
+        since: Duration,
+        /// No other has answered yet either: a runner may be fetching.
+        first: bool,
+    },
 }
 
 /// What an inspection must know.
@@ -263,7 +191,7 @@ impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
         let mut session = Session::new(
             Wire::new(running),
             reading,
-            limit,
+            (limit, !self.started),
             &mut self.budget,
             self.settings.interrupted,
             self.settings.progress,

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::canonical::{Item, Kind};
 use super::error::Trouble;
 use super::page::{self, Reply};
-use super::read::{Declared, Era, Progress, Reading};
+use super::read::Progress;
+use super::reading::{Era, Reading, client};
 use super::wire::{Event, Wire};
 use crate::relay::answer;
 use crate::relay::peer::Heard;
@@ -64,6 +65,8 @@ pub(super) struct Session<'a> {
     pub(super) progress: &'a dyn Fn(Progress),
     /// How long the first answer may take.
     limit: Duration,
+    /// No child has answered before.
+    first: bool,
     started: Instant,
     /// When the first answer came.
     answered: Option<Instant>,
@@ -75,7 +78,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         wire: Wire,
         reading: Reading,
-        limit: Duration,
+        (limit, first): (Duration, bool),
         budget: &'a mut Budget,
         interrupted: &'a AtomicBool,
         progress: &'a dyn Fn(Progress),
@@ -87,6 +90,7 @@ impl<'a> Session<'a> {
             interrupted,
             progress,
             limit,
+            first,
             started: Instant::now(),
             answered: None,
             id: 0,
@@ -292,7 +296,10 @@ impl<'a> Session<'a> {
                 now = Instant::now();
                 if now < until {
                     if self.answered.is_none() {
-                        (self.progress)(Progress::Waiting(self.started.elapsed()));
+                        (self.progress)(Progress::Waiting {
+                            since: self.started.elapsed(),
+                            first: self.first,
+                        });
                     }
                     return Ok(None);
                 }
@@ -350,57 +357,4 @@ fn supports(result: &Value) -> bool {
     let versions = result.get("supportedVersions").and_then(Value::as_array);
     let modern = Some(Era::Modern.version());
     versions.is_some_and(|versions| versions.iter().any(|version| version.as_str() == modern))
-}
-
-/// Who asks, as a host would say it.
-pub(super) fn client() -> Value {
-    json!({"name": "supervisor", "version": env!("CARGO_PKG_VERSION")})
-}
-
-impl Reading {
-    /// The `_meta` of each request of the modern era.
-    fn meta(self) -> Value {
-        let prefix = "io.modelcontextprotocol/";
-        let mut meta = Map::new();
-        let mut put = |name: &str, value| drop(meta.insert(format!("{prefix}{name}"), value));
-        put("protocolVersion", json!(self.era.version()));
-        put("clientCapabilities", self.declared.capabilities(self.era));
-        put("clientInfo", client());
-        Value::Object(meta)
-    }
-}
-
-impl Declared {
-    /// The capabilities as a client of that era declares them.
-    pub(super) fn capabilities(self, era: Era) -> Value {
-        let mut declared = Map::new();
-        let mut put = |name: &str, value| drop(declared.insert(name.to_owned(), value));
-        if self.roots() {
-            put("roots", json!({"listChanged": true}));
-        }
-        if matches!(self, Self::All | Self::Sampling) {
-            put("sampling", json!({"context": {}, "tools": {}}));
-        }
-        if matches!(self, Self::All | Self::Elicitation) {
-            put("elicitation", json!({"form": {}, "url": {}}));
-        }
-        if matches!(self, Self::All | Self::Tasks) {
-            match era {
-                Era::Legacy => put(
-                    "tasks",
-                    json!({"list": {}, "cancel": {}, "requests": {
-                        "sampling": {"createMessage": {}}, "elicitation": {"create": {}},
-                    }}),
-                ),
-                Era::Modern => {
-                    put("extensions", json!({"io.modelcontextprotocol/tasks": {}}));
-                }
-            }
-        }
-        Value::Object(declared)
-    }
-
-    fn roots(self) -> bool {
-        matches!(self, Self::All | Self::Roots)
-    }
 }

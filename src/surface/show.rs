@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use super::canonical::{Item, Kind, Surface};
 use super::check::{Finding, LongName};
 use super::diff::{Diff, changes};
-use super::read::{Declared, Era, Reading, Seen};
+use super::read::Seen;
+use super::reading::{Declared, Era, Reading};
 use super::rows::{self, Row, Said};
 use crate::text;
 
@@ -51,6 +52,12 @@ impl Page<'_> {
         match self.diff {
             None => self.whole(&mut out),
             Some(diff) => self.differing(diff, &mut out),
+        }
+        // Many rows below, the verdict is out of sight.
+        let found = self.findings.iter().filter(|one| self.shows(one)).count();
+        if found > 0 {
+            out.ours("");
+            out.ours(&format!("Rows to look at, named at the top: {found}"));
         }
         out.text
     }
