@@ -77,9 +77,10 @@ impl Line {
 pub struct Approvals {
     lines: Vec<Line>,
     records: BTreeMap<Digest, Record>,
-    surfaces: BTreeMap<Digest, Surface>,
+    /// The files of surfaces as they stand: read whole where one is asked for, since a start
+    /// needs none of the others'.
+    surfaces: BTreeMap<Digest, String>,
     without_record: Vec<Digest>,
-    without_surface: Vec<Digest>,
 }
 
 impl Approvals {
@@ -147,29 +148,37 @@ impl Approvals {
 
     /// The surface approved for a digest that is approved.
     #[must_use]
-    pub fn surface(&self, digest: &Digest) -> Option<&Surface> {
+    pub fn surface(&self, digest: &Digest) -> Option<Surface> {
         self.record(digest)?;
-        self.surfaces.get(digest)
+        let line = self.lines.iter().rev();
+        line.filter(|line| line.digest() == digest)
+            .find_map(|line| self.surface_of(line))
+    }
+
+    /// The surface of a line, where its file is there and hashes to it.
+    fn surface_of(&self, line: &Line) -> Option<Surface> {
+        match line {
+            Line::Surface(digest, approved, _) => {
+                surfaces::parse(self.surfaces.get(digest)?, digest, approved)
+            }
+            Line::Server(..) => None,
+        }
     }
 
     /// The latest surface approved for an alias, whatever its digest.
     #[must_use]
-    pub fn latest_surface(&self, alias: &Alias) -> Option<&Surface> {
-        self.lines.iter().rev().find_map(|line| match line {
-            Line::Surface(digest, _, of) if of == alias => self.surfaces.get(digest),
-            _ => None,
-        })
+    pub fn latest_surface(&self, alias: &Alias) -> Option<Surface> {
+        let line = self.lines.iter().rev();
+        line.filter(|line| line.alias() == alias)
+            .find_map(|line| self.surface_of(line))
     }
 
     /// The names of the tools in all approved surfaces but those of an alias.
     #[must_use]
     pub fn tools_but_of(&self, alias: &Alias) -> Vec<String> {
         let mut names = Vec::new();
-        for line in &self.lines {
-            if let Line::Surface(digest, _, of) = line
-                && of != alias
-                && let Some(surface) = self.surfaces.get(digest)
-            {
+        for line in self.lines.iter().filter(|line| line.alias() != alias) {
+            if let Some(surface) = self.surface_of(line) {
                 let tools = surface.iter().filter(|item| item.kind() == Kind::Tool);
                 names.extend(tools.map(|tool| tool.name().to_owned()));
             }
@@ -186,23 +195,22 @@ impl Approvals {
 
     /// Digests whose surface is missing or does not hash to its line: it approves nothing.
     #[must_use]
-    pub fn without_surface(&self) -> &[Digest] {
-        &self.without_surface
+    pub fn without_surface(&self) -> Vec<Digest> {
+        let broken =
+            |line: &&Line| matches!(line, Line::Surface(..)) && self.surface_of(line).is_none();
+        let lines = self.lines.iter().filter(broken);
+        lines.map(|line| line.digest().clone()).collect()
     }
 
     fn read_surfaces(&mut self, folder: &Folder) -> Result<(), ApprovalError> {
-        let inner = folder.folder(SURFACES, false)?;
+        let Some(inner) = folder.folder(SURFACES, false)? else {
+            return Ok(());
+        };
         for line in &self.lines {
-            let Line::Surface(digest, approved, _) = line else {
-                continue;
-            };
-            let text = match &inner {
-                Some(inner) => inner.read(&file_name(digest))?,
-                None => None,
-            };
-            match text.and_then(|text| surfaces::parse(&text, digest, approved)) {
-                Some(surface) => drop(self.surfaces.insert(digest.clone(), surface)),
-                None => self.without_surface.push(digest.clone()),
+            if let Line::Surface(digest, ..) = line
+                && let Some(text) = inner.read(&file_name(digest))?
+            {
+                self.surfaces.insert(digest.clone(), text);
             }
         }
         Ok(())

@@ -69,7 +69,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     let before = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
     let changed = before.approval.changed().to_vec();
     // The surface approved with it goes too: what differs from it is shown at the question.
-    let earlier = approvals.latest_surface(alias).cloned();
+    let earlier = approvals.latest_surface(alias);
     Approvals::declare(&state, alias, &declaration)?;
     let approvals = Approvals::read(&state)?;
     let given = before.approval == Approval::Given;

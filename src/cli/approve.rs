@@ -30,7 +30,7 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     let alias = args.alias.clone();
     let declaration = state.read()?.get(&alias)?.clone();
     let approvals = Approvals::read(&state)?;
-    let earlier = approvals.latest_surface(&alias).cloned();
+    let earlier = approvals.latest_surface(&alias);
     let now = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
     if now.approval != Approval::Given && !args.surface {
         let candidate =

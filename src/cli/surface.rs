@@ -42,13 +42,15 @@ pub(super) fn ask(
 ) -> Result<bool, Error> {
     // Said before anything is, where it may not start.
     launch::permit(launch::prepare(person, &request(alias))?)?;
-    render::human(&format!(
-        "\nstarting {alias}, confined, to read what it offers (Ctrl-C stops that)\n"
-    ));
+    let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
+    render::human(&format!("\n{}", render::paragraph("starting", &why)));
     let (digest, seen) = inspect(person, state, alias)?;
     let approvals = Approvals::read(state)?;
     let approved = approvals.surface(&digest);
-    if approved.is_some_and(|approved| approved.digest() == seen.surface.digest()) {
+    if approved
+        .as_ref()
+        .is_some_and(|approved| approved.digest() == seen.surface.digest())
+    {
         render::human(&format!(
             "the surface of {alias} is what was approved (surface {})\n",
             seen.surface.digest().short()
@@ -66,6 +68,7 @@ pub(super) fn ask(
     };
     let findings = check::check(&seen.surface, &others)?;
     let diff = approved
+        .as_ref()
         .or(earlier)
         .map(|before| diff(before, &seen.surface));
     let page = Page {
