@@ -6,6 +6,7 @@
 use crate::approval::ApprovalError;
 use crate::confine::ConfineError;
 use crate::declaration::add_line::AddLineError;
+use crate::declaration::change::ChangeError;
 use crate::declaration::store::StoreError;
 use crate::launch::LaunchError;
 use crate::plan::PlanError;
@@ -27,6 +28,9 @@ pub enum Error {
     /// The words of `add`.
     #[error(transparent)]
     AddLine(#[from] AddLineError),
+    /// What is to be changed, renamed or pruned.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// `mcp.json` and the state directory.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,6 +58,7 @@ macro_rules! each {
     ($self:ident, $error:ident => $value:expr) => {
         match $self {
             Self::AddLine($error) => $value,
+            Self::Change($error) => $value,
             Self::Store($error) => $value,
             Self::Approval($error) => $value,
             Self::Plan($error) => $value,
@@ -82,6 +87,25 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         each!(self, error => error.hint())
+    }
+
+    /// Where it is: a word of the command, a file, a file with line and column.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::AddLine(error) => error.place(),
+            Self::Change(error) => error.place(),
+            Self::Store(error) => error.place(),
+            Self::Approval(error) => error.place(),
+            Self::Plan(error) => error.place(),
+            Self::Policy(PolicyError::NotObeyed { file } | PolicyError::Look { file, .. }) => {
+                Some(crate::text::printable(file))
+            }
+            Self::Launch(
+                LaunchError::Home { path, .. } | LaunchError::ForeignHome { path, .. },
+            ) => Some(crate::text::path(path)),
+            _ => None,
+        }
     }
 
     /// The message with its causes, on one line.

@@ -14,6 +14,8 @@ const NUMBERS: &[(&str, i64)] = &[
     ("disabled", 7),
     ("entry-unusable", 8),
     ("http-not-run", 9),
+    ("digest-differs", 10),
+    ("tool-pattern", 11),
     // the program, what it reads, where it writes
     ("program-unusable", 20),
     ("program-writable", 21),
@@ -75,6 +77,10 @@ const NUMBERS: &[(&str, i64)] = &[
     ("program-missing", 117),
     ("dashes-missing", 118),
     ("container-engine", 119),
+    ("nothing-to-set", 140),
+    ("nothing-to-take-back", 141),
+    ("alias-taken", 142),
+    ("unknown-command", 143),
     // the relay's own answers
     ("server-ended", 120),
     ("message-too-long", 121),

@@ -25,6 +25,7 @@ pub(crate) mod declaration;
 pub(crate) mod error;
 pub(crate) mod exit_codes;
 pub(crate) mod launch;
+pub(crate) mod leftovers;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod relay;

@@ -85,6 +85,21 @@ pub fn words<'a>(argv: impl IntoIterator<Item = &'a str>) -> String {
     argv.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// A number of bytes for a reader: `1.5 MiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    let unit = [("GiB", 20), ("MiB", 10), ("KiB", 0)]
+        .into_iter()
+        .find(|(_, shift)| bytes >> shift >= 1 << 10);
+    match unit {
+        None => format!("{bytes} bytes"),
+        Some((unit, shift)) => {
+            let tenths = (bytes >> shift).saturating_mul(10) >> 10;
+            format!("{}.{} {unit}", tenths / 10, tenths % 10)
+        }
+    }
+}
+
 /// A path as one word; bytes that are no UTF-8 show as `\u{fffd}`.
 #[must_use]
 pub fn path(path: &Path) -> String {
@@ -103,6 +118,19 @@ mod tests {
             r"a\u{202e}b\u{200b}c\u{1b}[31m\n"
         );
         assert_eq!(printable("日本 é \\n"), "日本 é \\n");
+    }
+
+    #[test]
+    fn sizes() {
+        for (bytes, said) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1536, "1.5 KiB"),
+            (5 << 20, "5.0 MiB"),
+            (u64::MAX, "17179869183.9 GiB"),
+        ] {
+            assert_eq!(size(bytes), said);
+        }
     }
 
     #[test]

@@ -3,16 +3,18 @@
 //!
 //! A line approves nothing without a record, or a surface, that hashes to its digest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::{Approval, ApprovalError, Found, Record, check, surfaces};
+use crate::declaration::change::ChangeError;
 use crate::declaration::digest::canonical;
 use crate::declaration::document::Declarations;
 use crate::declaration::file::{Folder, Locked};
 use crate::declaration::store::{State, StoreError};
 use crate::declaration::{Alias, Declaration, Digest, SurfaceDigest};
+use crate::error::Error;
 use crate::plan::SearchPath;
 use crate::plan::program::Program;
 use crate::surface::{Kind, Surface};
@@ -329,6 +331,54 @@ impl Approvals {
                 Err(_) => Ok(()),
             }
         })
+    }
+
+    /// Gives a declaration another alias, and its approvals with it.
+    ///
+    /// # Errors
+    /// As [`Approvals::declare`]; a name nothing is declared under, a new one that is taken.
+    pub fn rename(state: &State, old: &Alias, new: &Alias) -> Result<(), Error> {
+        state.update(|declarations, locked| {
+            if declarations.find(new.as_str()).is_some() {
+                return Err(ChangeError::Taken { alias: new.clone() }.into());
+            }
+            if !declarations.rename(old, new) {
+                return Err(StoreError::unknown(declarations, old.as_str()).into());
+            }
+            let mut approvals = Self::read_in(locked.folder())?;
+            let before = approvals.clone();
+            for line in &mut approvals.lines {
+                if line.alias() == old {
+                    line.set_alias(new.clone());
+                }
+            }
+            Ok(approvals.save(&before, locked)?)
+        })
+    }
+
+    /// Every line: which digest, under which alias.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&Digest, &Alias)> {
+        self.lines.iter().map(|line| (line.digest(), line.alias()))
+    }
+
+    /// Drops every line of these digests, and their records.
+    ///
+    /// # Errors
+    /// A file that cannot be trusted; the system said no.
+    pub(crate) fn drop_all(
+        locked: &Locked<'_>,
+        digests: &BTreeSet<Digest>,
+    ) -> Result<(), ApprovalError> {
+        let mut approvals = Self::read_in(locked.folder())?;
+        let before = approvals.clone();
+        approvals
+            .lines
+            .retain(|line| !digests.contains(line.digest()));
+        approvals.save(&before, locked)?;
+        for digest in digests {
+            locked.remove_in(RECORDS, &file_name(digest))?;
+        }
+        Ok(())
     }
 
     /// Writes a record, then its line.

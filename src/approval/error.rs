@@ -94,6 +94,18 @@ impl ApprovalError {
         }
     }
 
+    /// The file it is about, with the line, where it is about one.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::File(error) => Some(text::path(&error.path)),
+            Self::Store(error) => error.place(),
+            Self::Plan(error) => error.place(),
+            Self::Line { path, line } => Some(format!("{}:{line}", text::path(path))),
+            _ => None,
+        }
+    }
+
     /// The exit code of a command that ends here.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -31,7 +31,7 @@ struct Added {
 pub(super) fn run(words: &[OsString]) -> ExitCode {
     let line = match add_line::parse(words) {
         Ok(Asked::Add(line)) => line,
-        Ok(Asked::Help) => return help(),
+        Ok(Asked::Help) => return help("add"),
         Err(error) => {
             let json = words
                 .iter()
@@ -46,9 +46,10 @@ pub(super) fn run(words: &[OsString]) -> ExitCode {
     }
 }
 
-fn help() -> ExitCode {
+/// The help of a command whose words have a grammar of their own.
+pub(super) fn help(command: &str) -> ExitCode {
     use clap::error::ErrorKind;
-    match super::definition().try_get_matches_from(["supervisor", "add", "--help"]) {
+    match super::definition().try_get_matches_from(["supervisor", command, "--help"]) {
         Err(error) if error.kind() == ErrorKind::DisplayHelp => render::usage(&error),
         Err(error) => render::failure("cannot show the help", &error),
         Ok(_) => ExitCode::SUCCESS,
@@ -81,18 +82,17 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
             "add",
             &Added {
                 file,
-                row: Row::of(&candidate),
+                row: Row::of(&candidate).sized(&candidate, &state),
             },
         ));
     }
-    show(
-        &person,
-        &state,
-        candidate,
-        &changed,
-        line.inspect,
-        earlier.as_ref(),
-    )
+    let asking = Asking {
+        person: &person,
+        state: &state,
+        inspect: line.inspect,
+        earlier: earlier.as_ref(),
+    };
+    show(&asking, candidate, &changed)
 }
 
 /// Where the line was typed; nowhere, where that directory is gone: then a relative path in the
@@ -101,18 +101,22 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     clippy::disallowed_methods,
     reason = "the words of the line are read from there"
 )]
-fn here() -> PathBuf {
+pub(super) fn here() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/nonexistent"))
 }
 
-fn show(
-    person: &Person,
-    state: &State,
-    candidate: Candidate,
-    changed: &[Word],
-    inspect: bool,
-    earlier: Option<&Surface>,
-) -> Result<ExitCode, Error> {
+/// What the questions about a declaration need besides it.
+pub(super) struct Asking<'a> {
+    pub(super) person: &'a Person,
+    pub(super) state: &'a State,
+    /// The second question is asked too.
+    pub(super) inspect: bool,
+    /// The surface that was approved before.
+    pub(super) earlier: Option<&'a Surface>,
+}
+
+fn show(asking: &Asking<'_>, candidate: Candidate, changed: &[Word]) -> Result<ExitCode, Error> {
+    let Asking { person, state, .. } = asking;
     let alias = candidate.alias.clone();
     let file = shown_path(&state.file(), &person.home);
     let block = render::server(
@@ -124,31 +128,39 @@ fn show(
     if shown != ExitCode::SUCCESS {
         return Ok(shown);
     }
-    let later = format!("supervisor approve {alias}");
     if candidate.approval == Approval::Given {
         return Ok(render::human(&format!(
             "{alias} is approved as it stands\n"
         )));
     }
-    if let Some(error) = candidate.not_started() {
-        let why = crate::text::printable(&error.to_string());
-        let said = render::paragraph("not asked about:", &why);
-        return Ok(render::human(&format!(
-            "{said}when that is mended: {later}\n"
-        )));
+    asking.ask_or_say(candidate)
+}
+
+impl Asking<'_> {
+    /// Asks about what was just shown, or says how to be asked.
+    pub(super) fn ask_or_say(&self, candidate: Candidate) -> Result<ExitCode, Error> {
+        let alias = candidate.alias.clone();
+        let later = format!("supervisor approve {alias}");
+        if let Some(error) = candidate.not_started() {
+            let why = crate::text::printable(&error.to_string());
+            let said = render::paragraph("not asked about:", &why);
+            return Ok(render::human(&format!(
+                "{said}when that is mended: {later}\n"
+            )));
+        }
+        if !prompt::is_at_terminal() {
+            return Ok(render::human(&format!(
+                "not approved; at a terminal: {later}\n"
+            )));
+        }
+        if !approve::ask(self.state, candidate)? {
+            return Ok(render::human(&format!(
+                "\nnot approved; to be asked again: {later}\n"
+            )));
+        }
+        if self.inspect {
+            surface::follow(self.person, self.state, &alias, self.earlier)?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    if !prompt::is_at_terminal() {
-        return Ok(render::human(&format!(
-            "not approved; at a terminal: {later}\n"
-        )));
-    }
-    if !approve::ask(state, candidate)? {
-        return Ok(render::human(&format!(
-            "\nnot approved; to be asked again: {later}\n"
-        )));
-    }
-    if inspect {
-        surface::follow(person, state, &alias, earlier)?;
-    }
-    Ok(ExitCode::SUCCESS)
 }

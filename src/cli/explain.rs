@@ -6,7 +6,7 @@ use super::ExplainArgs;
 use super::render;
 use crate::approval::Approval;
 use crate::confine::{Standing, State};
-use crate::declaration::{Alias, Network};
+use crate::declaration::Network;
 use crate::error::Error;
 use crate::launch::{self, Explanation};
 use crate::plan::{Grant, Plan, Rights, RunRequest, Source, Variable, facts};
@@ -14,26 +14,25 @@ use crate::text;
 
 /// Runs the command.
 pub(super) fn run(args: &ExplainArgs) -> ExitCode {
-    show(&args.alias, args.json)
+    let asked = super::elsewhere::explained(&args.alias);
+    match asked {
+        Ok(Some(elsewhere)) => super::elsewhere::show(&elsewhere, args.json),
+        Ok(None) => show(&RunRequest::of(args.alias.clone()), args.json),
+        Err(error) => render::error_as(&error, args.json),
+    }
 }
 
 /// Shows the plan of an alias; `run --dry-run` is the same.
-pub(super) fn show(alias: &Alias, json: bool) -> ExitCode {
-    match explained(alias) {
+pub(super) fn show(request: &RunRequest, json: bool) -> ExitCode {
+    match explained(request) {
         Ok(explanation) if json => render::json("explain", &explanation),
         Ok(explanation) => render::human(&page(&explanation)),
         Err(error) => render::error_as(&error, json),
     }
 }
 
-fn explained(alias: &Alias) -> Result<Explanation, Error> {
-    let person = facts::person()?;
-    launch::prepare(
-        &person,
-        &RunRequest {
-            alias: alias.clone(),
-        },
-    )
+fn explained(request: &RunRequest) -> Result<Explanation, Error> {
+    launch::prepare(&facts::person()?, request)
 }
 
 /// The page for a reader: 80 columns, wrapped and never cut.
@@ -86,21 +85,21 @@ fn page(explanation: &Explanation) -> String {
 
 /// Lines of at most 80 columns.
 #[derive(Default)]
-struct Page(String);
+pub(super) struct Page(pub(super) String);
 
 impl Page {
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         self.0.push_str(line.trim_end());
         self.0.push('\n');
     }
 
-    fn heading(&mut self, heading: &str) {
+    pub(super) fn heading(&mut self, heading: &str) {
         self.0.push('\n');
         self.line(heading);
     }
 
     /// A word in the first column, the rest wrapped beside it.
-    fn item(&mut self, word: &str, rest: &str) {
+    pub(super) fn item(&mut self, word: &str, rest: &str) {
         let first = format!("  {word:<14} ");
         let next = " ".repeat(17);
         let options = textwrap::Options::new(80)
@@ -116,7 +115,7 @@ impl Page {
     }
 }
 
-fn approval(approval: &Approval) -> String {
+pub(super) fn approval(approval: &Approval) -> String {
     match approval {
         Approval::Given => "approved".to_owned(),
         Approval::Missing => "not approved".to_owned(),

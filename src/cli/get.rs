@@ -86,23 +86,23 @@ struct Http {
 /// Runs the command.
 pub(super) fn run(args: &GetArgs) -> ExitCode {
     match got(args) {
-        Ok(candidate) => show(&candidate, args.json),
+        Ok((candidate, state)) => show(&candidate, &state, args.json),
         Err(error) => render::error_as(&error, args.json),
     }
 }
 
-fn got(args: &GetArgs) -> Result<Candidate, Error> {
+fn got(args: &GetArgs) -> Result<(Candidate, State), Error> {
     let person = facts::person()?;
     let state = State::open(&person)?;
     let declaration = state.read()?.get(&args.alias)?.clone();
     let approvals = Approvals::read(&state)?;
     let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, false);
-    Ok(candidate.marked(&person)?)
+    Ok((candidate.marked(&person)?, state))
 }
 
-fn show(candidate: &Candidate, json: bool) -> ExitCode {
+fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
     if json {
-        return render::json("get", &full(candidate));
+        return render::json("get", &full(candidate, state));
     }
     let transport = transport(&candidate.declaration);
     let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
@@ -114,8 +114,8 @@ fn show(candidate: &Candidate, json: bool) -> ExitCode {
     render::human(&page)
 }
 
-fn full(candidate: &Candidate) -> Full {
-    let row = Row::of(candidate);
+fn full(candidate: &Candidate, state: &State) -> Full {
+    let row = Row::of(candidate).sized(candidate, state);
     let found = candidate
         .program
         .as_ref()

@@ -51,7 +51,7 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
     let mut well = approvals.without_record().is_empty() && approvals.without_surface().is_empty();
     for (name, entry) in declarations.iter() {
         let (row, block) = match entry {
-            Ok(declaration) => usable(name, declaration, &approvals),
+            Ok(declaration) => usable(name, declaration, &approvals, &state),
             Err(problem) => unusable(name, problem),
         };
         well = well && entry.is_ok();
@@ -88,13 +88,18 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
     })
 }
 
-fn usable(name: &str, declaration: &Declaration, approvals: &Approvals) -> (Row, String) {
+fn usable(
+    name: &str,
+    declaration: &Declaration,
+    approvals: &Approvals,
+    state: &State,
+) -> (Row, String) {
     // An entry is usable only under a name that is an alias.
     let Ok(alias) = name.parse::<Alias>() else {
         return unusable(name, &EntryError::Alias);
     };
     let candidate = Candidate::look(alias, declaration.clone(), approvals, false);
-    let row = Row::of(&candidate);
+    let row = Row::of(&candidate).sized(&candidate, state);
     let mut rows = Vec::new();
     if !row.changed.is_empty() {
         rows.push(question::Row::named(

@@ -6,14 +6,21 @@
 
 mod add;
 mod approve;
+mod args_set;
+mod completions;
+mod elsewhere;
 mod explain;
 mod get;
 mod list;
 mod log;
+mod man;
+mod prune;
 mod remove;
+mod rename;
 pub(crate) mod render;
 mod row;
 mod run;
+mod set;
 mod surface;
 mod try_;
 
@@ -22,15 +29,20 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::declaration::Alias;
+use args_set::SetArgs;
+
+use crate::declaration::{Alias, DigestPrefix};
+use crate::relay::filter::Pattern;
 
 /// Runs a command line, the program's own name first.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     log::start();
-    if let [_, command, rest @ ..] = words.as_slice()
-        && command == "add"
-    {
-        return add::run(rest);
+    // Read by grammars of their own, or by nobody: the bundled server of `try`.
+    match words.as_slice() {
+        [_, command, rest @ ..] if command == "add" => return add::run(rest),
+        [_, command, rest @ ..] if command == "set" => return set::run(rest),
+        [_, command] if command == "__server" => return crate::trial::server::main(),
+        _ => {}
     }
     match Cli::try_parse_from(words) {
         Ok(Cli { command }) => match command {
@@ -40,9 +52,13 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Explain(args) => explain::run(&args),
             Command::List(args) => list::run(&args),
             Command::Get(args) => get::run(&args),
+            Command::Set(_) => set::run(&[]),
+            Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
+            Command::Prune(args) => prune::run(&args),
             Command::Try(args) => try_::run(&args),
-            Command::Server => crate::trial::server::main(),
+            Command::Completions(args) => completions::run(&args),
+            Command::Man(args) => man::run(&args),
         },
         Err(error) => render::usage(&error),
     }
@@ -85,11 +101,14 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Explain(ExplainArgs),
     List(ListArgs),
     Get(GetArgs),
+    #[command(override_usage = "supervisor set ALIAS FLAGS")]
+    Set(Box<SetArgs>),
+    Rename(RenameArgs),
     Remove(RemoveArgs),
+    Prune(PruneArgs),
     Try(TryArgs),
-    /// The bundled server of `try`
-    #[command(name = "__server", hide = true)]
-    Server,
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Declare a server, see what it would do, and say yes or no
@@ -196,11 +215,34 @@ pub(crate) struct ApproveArgs {
 /// Stands in a host's configuration in place of the server. Reads nothing from a terminal; a
 /// refusal is answered to the host's first requests, and said on standard error.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  supervisor run weather\n  supervisor run --dry-run weather")]
+#[command(after_help = "\
+Examples:
+  supervisor run weather
+  supervisor run weather --digest 25edc5e8 --only 'get_*'
+  supervisor run --dry-run weather")]
 pub(crate) struct RunArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: Alias,
+    /// Start only the declaration of this digest: its first 8 to 64 digits
+    ///
+    /// For hosts that pin what they start: a declaration that was changed and approved since is
+    /// refused too.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) digest: Option<DigestPrefix>,
+    /// Offer only the tools whose names match: * ? [a-z] {a,b}; may be given again
+    ///
+    /// Narrows this run beyond what the declaration's `tools` leaves. A tool that matches none is
+    /// absent from the lists that the host gets, and a call to it is refused. A pattern that
+    /// matches no tool is named on standard error.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<Pattern>,
+    /// Write nothing in the state directory: a temporary home, removed at the end
+    ///
+    /// What the server would keep between runs, the caches of npx and uvx included, is fetched
+    /// anew.
+    #[arg(long)]
+    pub(crate) ephemeral: bool,
     /// Show the plan, as explain does, and start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -257,14 +299,83 @@ pub(crate) struct GetArgs {
 ///
 /// Removes a declaration and its approval. What another alias shares stays.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  supervisor remove weather")]
+#[command(
+    after_help = "Examples:\n  supervisor remove weather\n  supervisor remove weather --home"
+)]
 pub(crate) struct RemoveArgs {
     /// The server, or the name of an entry that cannot be used
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: String,
+    /// Remove its private home too: the caches and files it kept between runs
+    ///
+    /// It stays where another declaration starts the same server, and while the server runs.
+    #[arg(long)]
+    pub(crate) home: bool,
     /// Print an object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Give a declaration another alias
+///
+/// Gives a declaration another alias. Its approval and its private home go with it; hosts that
+/// start it by the old one must be told.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  supervisor rename weather forecast")]
+pub(crate) struct RenameArgs {
+    /// The alias it has
+    #[arg(value_name = "OLD")]
+    pub(crate) old: Alias,
+    /// The alias it gets; one that is declared is refused
+    #[arg(value_name = "NEW")]
+    pub(crate) new: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Remove what nothing declares any more: homes, approvals, surfaces, records
+///
+/// Shows what servers left that nothing declares any more (private homes, approvals, surfaces,
+/// records), each with its size, and removes it on a yes.
+///
+/// A home in use is kept. Without a terminal on both ends nothing is removed unless --yes says so.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor prune\n  supervisor prune --yes")]
+pub(crate) struct PruneArgs {
+    /// Remove it without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print an object, and ask nothing
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print the completions of a shell
+///
+/// Prints what a shell completes the words of this program by.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  supervisor completions bash > ~/.local/share/bash-completion/completions/supervisor"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page, in roff
+///
+/// Prints the manual page of the program, or of one command, in roff.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  supervisor man > ~/.local/share/man/man1/supervisor.1
+  supervisor man run | man -l -")]
+pub(crate) struct ManArgs {
+    /// The command; the program itself without one
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }
 
 /// See attacks held: a bundled server, confined, attacks this machine
@@ -293,22 +404,25 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// The flags that `add --help` names are those that its grammar knows.
+    /// The flags that `add --help` and `set --help` name are those that their grammar knows.
     #[test]
-    fn the_help_of_add_is_its_grammar() {
+    fn the_help_of_add_and_set_is_their_grammar() {
         let definition = definition();
-        let add = definition.find_subcommand("add").unwrap();
-        let mut named: BTreeSet<String> = add
-            .get_arguments()
-            .filter_map(|arg| arg.get_long())
-            .map(|long| format!("--{long}"))
-            .collect();
-        named.insert("--help".to_owned());
-        let known: BTreeSet<String> = crate::declaration::add_flag::flags()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
-        assert_eq!(named, known);
+        for (command, set) in [("add", false), ("set", true)] {
+            let mut named: BTreeSet<String> = definition
+                .find_subcommand(command)
+                .unwrap()
+                .get_arguments()
+                .filter_map(|arg| arg.get_long())
+                .map(|long| format!("--{long}"))
+                .collect();
+            named.insert("--help".to_owned());
+            let known: BTreeSet<String> = crate::declaration::add_flag::flags(set)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            assert_eq!(named, known, "{command}");
+        }
     }
 
     /// Every command has a long text, an example of itself, and help on every flag.

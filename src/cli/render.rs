@@ -67,7 +67,7 @@ pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
         code: &'a str,
         message: String,
         #[serde(rename = "where")]
-        place: Option<&'a str>,
+        place: Option<String>,
         hint: Option<String>,
         exit: u8,
     }
@@ -76,7 +76,7 @@ pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
         let failed = Failed {
             code,
             message,
-            place: None,
+            place: error.place(),
             hint,
             exit,
         };

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::approval::Word;
 use crate::approval::candidate::Candidate;
-use crate::declaration::{Declaration, Digest, Server};
+use crate::declaration::store::State;
+use crate::declaration::{Declaration, Digest, Server, digest};
+use crate::launch::homes;
 
 /// One declaration in JSON.
 #[derive(Debug, Serialize)]
@@ -21,6 +23,8 @@ pub(super) struct Row {
     pub(super) argv: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) url: Option<String>,
+    /// The room its private home takes.
+    pub(super) home_bytes: u64,
     pub(super) found_repositories: Vec<String>,
     pub(super) not_started: Option<NotStarted>,
 }
@@ -62,6 +66,7 @@ impl Row {
             changed: candidate.approval.changed().to_vec(),
             argv,
             url,
+            home_bytes: 0,
             found_repositories: Vec::new(),
             not_started: candidate.not_started().map(|error| NotStarted {
                 code: error.code().to_owned(),
@@ -69,6 +74,13 @@ impl Row {
                 hint: error.hint(),
             }),
         }
+    }
+
+    /// The same, with the size of its private home.
+    pub(super) fn sized(mut self, candidate: &Candidate, state: &State) -> Self {
+        let launch = digest::launch(&candidate.declaration.server);
+        self.home_bytes = homes::bytes(state.path(), launch.home_name());
+        self
     }
 
     /// The row of an entry that cannot be used.
@@ -82,6 +94,7 @@ impl Row {
             changed: Vec::new(),
             argv: None,
             url: None,
+            home_bytes: 0,
             found_repositories: Vec::new(),
             not_started: Some(NotStarted {
                 code: "entry-unusable".to_owned(),

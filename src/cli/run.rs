@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use super::RunArgs;
 use crate::cli::render;
 use crate::confine::linux::apply;
-use crate::declaration::Alias;
+use crate::declaration::{Alias, Tools};
 use crate::error::Error;
 use crate::exit_codes;
-use crate::launch::{self, Explanation, Prepared, descendants};
+use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
 use crate::plan::{RunRequest, Source, facts};
-use crate::relay::{self, Host, MAX_MESSAGE_BYTES, Refusal, Settings};
+use crate::relay::filter::Pattern;
+use crate::relay::{self, Filter, Host, MAX_MESSAGE_BYTES, Refusal, Settings};
 
 /// Runs the command. Prints nothing on stdout that is not the protocol.
 pub(super) fn run(args: &RunArgs) -> ExitCode {
     if args.dry_run {
-        return super::explain::show(&args.alias, args.json);
+        return super::explain::show(&request(args), args.json);
     }
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -41,12 +42,20 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     }
 }
 
+fn request(args: &RunArgs) -> RunRequest {
+    RunRequest {
+        alias: args.alias.clone(),
+        digest: args.digest.clone(),
+        ephemeral: args.ephemeral,
+    }
+}
+
 async fn start_and_relay(args: &RunArgs) -> ExitCode {
     match permitted(args) {
-        Ok(prepared) => {
+        Ok((prepared, filter)) => {
             say_what_differs(prepared.explanation());
             match launch::launch(prepared).await {
-                Ok(running) => relay_messages(&args.alias, running).await,
+                Ok(running) => relay_messages(&args.alias, running, filter).await,
                 Err(error) => refuse(&error.into()).await,
             }
         }
@@ -54,12 +63,31 @@ async fn start_and_relay(args: &RunArgs) -> ExitCode {
     }
 }
 
-fn permitted(args: &RunArgs) -> Result<Prepared, Error> {
+fn permitted(args: &RunArgs) -> Result<(Prepared, Filter), Error> {
     let person = facts::person()?;
-    let request = RunRequest {
-        alias: args.alias.clone(),
+    let prepared = launch::permit(launch::prepare(&person, &request(args))?)?;
+    let filter = filter(args, &prepared.explanation().declared.tools)?;
+    Ok((prepared, filter))
+}
+
+/// The tools that this run offers.
+fn filter(args: &RunArgs, declared: &Tools) -> Result<Filter, LaunchError> {
+    let patterns = |place: &'static str, words: &[String]| -> Result<Vec<Pattern>, LaunchError> {
+        let pattern = |word: &String| {
+            word.parse().map_err(|problem| LaunchError::ToolPattern {
+                alias: args.alias.clone(),
+                place,
+                pattern: word.clone(),
+                problem,
+            })
+        };
+        words.iter().map(pattern).collect()
     };
-    launch::permit(launch::prepare(&person, &request)?)
+    Ok(Filter {
+        only: args.only.clone(),
+        include: patterns("tools.include", &declared.include)?,
+        exclude: patterns("tools.exclude", &declared.exclude)?,
+    })
 }
 
 /// Passed variables that the caller lacks, and a program whose content is not what was approved.
@@ -78,7 +106,7 @@ fn say_what_differs(explanation: &Explanation) {
     }
 }
 
-async fn relay_messages(alias: &Alias, running: launch::Running) -> ExitCode {
+async fn relay_messages(alias: &Alias, running: launch::Running, filter: Filter) -> ExitCode {
     let settings = Settings {
         alias: alias.to_string(),
         max_message_bytes: MAX_MESSAGE_BYTES,
@@ -87,6 +115,7 @@ async fn relay_messages(alias: &Alias, running: launch::Running) -> ExitCode {
                 render::note(&format!("R2: {error}"));
             }
         },
+        filter,
     };
     let host = match Host::open() {
         Ok(host) => host,

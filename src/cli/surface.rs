@@ -178,9 +178,7 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
 
 /// A run like any other.
 fn request(alias: &Alias) -> RunRequest {
-    RunRequest {
-        alias: alias.clone(),
-    }
+    RunRequest::of(alias.clone())
 }
 
 /// How long the first start may take: the declaration's own word, where it has one.

@@ -57,8 +57,10 @@ pub enum AddLineError {
         reason: String,
     },
     /// A flag that `add` has not.
-    #[error("add has no flag {}", unknown_flag(flag.as_deref(), *place))]
+    #[error("{verb} has no flag {}", unknown_flag(flag.as_deref(), *place))]
     UnknownFlag {
+        /// The command.
+        verb: &'static str,
         /// The flag, where it is plain enough to be no key.
         flag: Option<String>,
         /// Which word.
@@ -184,6 +186,26 @@ impl AddLineError {
             Self::NoDashes { .. } => "dashes-missing",
             Self::Engine { .. } => "container-engine",
         }
+    }
+
+    /// Which word it is about, where it is about one.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        let place = match self {
+            Self::Alias { place }
+            | Self::EnvBeforeAlias { place }
+            | Self::EnvNoWord { place }
+            | Self::EnvWord { place, .. }
+            | Self::EnvTwice { place, .. }
+            | Self::UnknownFlag { place, .. }
+            | Self::Value { place, .. }
+            | Self::Url { place, .. }
+            | Self::Twice { place, .. }
+            | Self::Stray { place }
+            | Self::NotUtf8 { place } => place,
+            _ => return None,
+        };
+        Some(format!("word {place}"))
     }
 
     /// Always 2: a usage error.

@@ -14,6 +14,7 @@ use secrecy::SecretString;
 
 pub use super::add_error::AddLineError;
 use super::add_words::Line;
+use super::set_line::Taken;
 use super::{Alias, Allow, EnvName, Limits, Network, Pin, loader};
 use crate::confine::Promise;
 
@@ -146,6 +147,10 @@ pub(super) struct Draft {
     pub(super) scope: Option<Scope>,
     pub(super) no_inspect: bool,
     pub(super) json: bool,
+    /// `set` only: what is taken back.
+    pub(super) take: Taken,
+    /// `set` only: `--enable` or `--disable`.
+    pub(super) enabled: Option<bool>,
     /// The first flag that is for a program only, and for a server elsewhere only.
     pub(super) for_stdio: Option<&'static str>,
     pub(super) for_http: Option<&'static str>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::entry::{LARGEST, is_header_name, is_header_value};
+use super::set_line::Limit;
 use super::{Allow, Limits, Network, Pin};
 use crate::confine::Promise;
 
@@ -94,6 +95,26 @@ pub(super) fn without(word: &str) -> Option<BTreeSet<Promise>> {
 
 fn set<T: Ord>(word: &str, one: impl Fn(&str) -> Option<T>) -> Option<BTreeSet<T>> {
     word.split(',').map(one).collect()
+}
+
+pub(super) const LIMIT_NAMES: &str = "memory, processes, files or file_size, joined by commas";
+
+/// The names of limits.
+pub(super) fn limit_names(word: &str) -> Option<BTreeSet<Limit>> {
+    set(word, |word| {
+        Some(match word {
+            "memory" => Limit::Memory,
+            "processes" => Limit::Processes,
+            "files" => Limit::Files,
+            "file_size" => Limit::FileSize,
+            _ => return None,
+        })
+    })
+}
+
+/// The name of a header.
+pub(super) fn header_name(word: &str) -> Option<String> {
+    is_header_name(word).then(|| word.to_owned())
 }
 
 /// A header: `NAME=VALUE`, or `NAME: VALUE` as other tools write it.

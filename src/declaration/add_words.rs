@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use secrecy::SecretString;
 
 use super::add_error::AddLineError;
-use super::add_flag::{Flag, split_flag};
+use super::add_flag::{Flag, Verb, split_flag};
 use super::add_line::{Draft, Given, Scope};
 use super::add_value as value;
 use super::{Allow, EnvName, url};
@@ -17,6 +17,7 @@ pub(super) struct Line<'a> {
     all: &'a [OsString],
     at: usize,
     dashes: bool,
+    verb: Verb,
     pub(super) draft: Draft,
 }
 
@@ -28,8 +29,15 @@ impl<'a> Line<'a> {
             all,
             at: 0,
             dashes,
+            verb: Verb::Add,
             draft: Draft::default(),
         }
+    }
+
+    /// The same words, of another command.
+    pub(super) fn of(mut self, verb: Verb) -> Self {
+        self.verb = verb;
+        self
     }
 
     /// Reads every word before `--`; `true` where help is asked for.
@@ -40,7 +48,7 @@ impl<'a> Line<'a> {
                 return Err(self.not_utf8(place));
             };
             if word.len() > 1 && word.starts_with('-') {
-                let (flag, name, attached) = split_flag(word, place)?;
+                let (flag, name, attached) = split_flag(word, place, self.verb)?;
                 if flag == Flag::Help {
                     return Ok(true);
                 }
@@ -142,7 +150,13 @@ impl<'a> Line<'a> {
             Flag::Allow | Flag::AllowLoaderEnv | Flag::Stdio => {
                 self.draft.for_stdio.get_or_insert(name);
             }
-            Flag::Header | Flag::BearerEnv => {
+            Flag::NoEnv | Flag::NoDir | Flag::NoRead | Flag::NoLimit | Flag::NoPin => {
+                self.draft.for_stdio.get_or_insert(name);
+            }
+            Flag::NoWithout | Flag::NoAllow => {
+                self.draft.for_stdio.get_or_insert(name);
+            }
+            Flag::Header | Flag::BearerEnv | Flag::NoHeader | Flag::NoBearerEnv => {
                 self.draft.for_http.get_or_insert(name);
             }
             _ => {}
@@ -155,7 +169,20 @@ impl<'a> Line<'a> {
             (Flag::AllowLoaderEnv, None) => {
                 self.draft.allow.insert(Allow::LoaderEnv);
             }
-            (Flag::NoInspect | Flag::Json | Flag::Stdio | Flag::AllowLoaderEnv, Some(_)) => {
+            (Flag::NoDir, None) => self.draft.take.dir = true,
+            (Flag::NoBearerEnv, None) => self.draft.take.bearer_env = true,
+            (Flag::Enable | Flag::Disable, None) => {
+                let enabled = Some(flag == Flag::Enable);
+                if self
+                    .draft
+                    .enabled
+                    .is_some_and(|before| Some(before) != enabled)
+                {
+                    return Err(AddLineError::Twice { flag: name, place });
+                }
+                self.draft.enabled = enabled;
+            }
+            (flag, Some(_)) if flag.is_bare() => {
                 return Err(AddLineError::Value {
                     flag: name,
                     place,
@@ -243,6 +270,39 @@ impl<'a> Line<'a> {
             Flag::Allow => draft
                 .allow
                 .extend(value::allow(word).ok_or(bad(value::ALLOW))?),
+            _ => return self.taken(flag, word, bad),
+        }
+        Ok(())
+    }
+
+    /// Flags of `set` that take back what another one gave.
+    fn taken(
+        &mut self,
+        flag: Flag,
+        word: &str,
+        bad: impl Fn(&'static str) -> AddLineError,
+    ) -> Result<(), AddLineError> {
+        let take = &mut self.draft.take;
+        match flag {
+            Flag::NoEnv => drop(take.env.insert(word.parse().map_err(|_| bad(BEARER))?)),
+            Flag::NoRead => take.reads.push(path(word).ok_or(bad(PATH))?),
+            Flag::NoLimit => {
+                take.limits
+                    .extend(value::limit_names(word).ok_or(bad(value::LIMIT_NAMES))?);
+            }
+            Flag::NoPin => take.pin.extend(value::pin(word).ok_or(bad(value::PIN))?),
+            Flag::NoWithout => {
+                take.without
+                    .extend(value::without(word).ok_or(bad(value::WITHOUT))?);
+            }
+            Flag::NoAllow => {
+                take.allow
+                    .extend(value::allow(word).ok_or(bad(value::ALLOW))?);
+            }
+            Flag::NoHeader => {
+                let name = value::header_name(word).ok_or(bad("the name of a header"))?;
+                take.headers.push(name);
+            }
             _ => {}
         }
         Ok(())

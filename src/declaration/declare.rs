@@ -67,14 +67,9 @@ fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanErr
             Given::Ask => drop(stdio.env.insert(name.clone(), String::new().into())),
         }
     }
-    if needs_path(&stdio) && !stdio.env.contains_key(&EnvName::path()) {
-        stdio.pass.insert(EnvName::path());
-    }
+    name_path(&mut stdio);
     if let Some(dir) = &line.dir {
-        let searched = facts::search_path_grants(&search_path(&stdio, None), person)?;
-        let dir = git::check(&cwd.join(dir), person, &searched)?;
-        let kept = AbsolutePath::new(&dir).map_err(|_| PlanError::NotUtf8 { path: dir.clone() })?;
-        stdio.dir = Some(kept);
+        stdio.dir = Some(self::dir(&stdio, Path::new(dir), person, cwd)?);
     }
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
     let mut reads = Vec::new();
@@ -92,6 +87,28 @@ fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanErr
     Ok(stdio)
 }
 
+/// Names `PATH` where what runs is looked for along it and no value is stored for it.
+pub(super) fn name_path(stdio: &mut Stdio) {
+    if needs_path(stdio) && !stdio.env.contains_key(&EnvName::path()) {
+        stdio.pass.insert(EnvName::path());
+    }
+}
+
+/// What `--dir` declares, seen from `cwd`.
+///
+/// # Errors
+/// As [`git::check`].
+pub(super) fn dir(
+    stdio: &Stdio,
+    dir: &Path,
+    person: &Person,
+    cwd: &Path,
+) -> Result<AbsolutePath, PlanError> {
+    let searched = facts::search_path_grants(&search_path(stdio, None), person)?;
+    let dir = git::check(&cwd.join(dir), person, &searched)?;
+    AbsolutePath::new(&dir).map_err(|_| PlanError::NotUtf8 { path: dir })
+}
+
 /// A program by name is looked for along `PATH`; so is what `/usr/bin/env` in a first line names,
 /// and what a runner starts.
 fn needs_path(stdio: &Stdio) -> bool {
@@ -104,8 +121,11 @@ fn needs_path(stdio: &Stdio) -> bool {
         || program::find(&stdio.command, &facts::search_path_of(stdio)).is_ok_and(env)
 }
 
-/// Refuses what a start would refuse.
-fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
+/// Refuses what a start would refuse; a program that is not there is declared all the same.
+///
+/// # Errors
+/// As a start's.
+pub(super) fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
     let facts = match facts::gather(stdio, &search_path(stdio, None), person) {
         Ok(facts) => facts,
         Err(PlanError::ProgramNotFound { .. }) => return Ok(()),

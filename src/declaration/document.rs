@@ -171,6 +171,16 @@ impl Declarations {
         Ok(())
     }
 
+    /// Gives the entry of a name another one, in its place and as it is written; says whether
+    /// there was one. The new name is free.
+    pub(crate) fn rename(&mut self, old: &Alias, new: &Alias) -> bool {
+        let Some(row) = self.rows.iter_mut().find(|row| row.name == old.as_str()) else {
+            return false;
+        };
+        new.as_str().clone_into(&mut row.name);
+        true
+    }
+
     /// Removes the entry of that name, usable or not; says whether there was one.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         let before = self.rows.len();

@@ -11,6 +11,7 @@ pub(crate) mod add_flag;
 pub(crate) mod add_line;
 pub(crate) mod add_value;
 pub(crate) mod add_words;
+pub(crate) mod change;
 pub(crate) mod declare;
 pub(crate) mod digest;
 pub(crate) mod document;
@@ -20,6 +21,9 @@ pub(crate) mod file_error;
 pub(crate) mod loader;
 pub(crate) mod names;
 pub(crate) mod place;
+pub(crate) mod prefix;
+pub(crate) mod set;
+pub(crate) mod set_line;
 pub(crate) mod store;
 pub(crate) mod trust;
 pub(crate) mod url;
@@ -31,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 pub use digest::{Digest, ItemDigest, LaunchDigest, SurfaceDigest};
 pub use names::{AbsolutePath, Alias, EnvName};
+pub use prefix::DigestPrefix;
 
 use crate::confine::Promise;
 

@@ -92,6 +92,26 @@ impl StoreError {
         }
     }
 
+    /// The file it is about, with line and column where they are known.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::File(error) => Some(text::path(&error.path)),
+            Self::Document { path, problem } => {
+                let path = text::path(path);
+                Some(match problem {
+                    DocumentError::Newer(_) => path,
+                    DocumentError::Json { line, column, .. }
+                    | DocumentError::Shape { line, column, .. }
+                    | DocumentError::UnknownKey { line, column, .. } => {
+                        format!("{path}:{line}:{column}")
+                    }
+                })
+            }
+            Self::Write(_) | Self::UnknownAlias { .. } | Self::UnusableEntry { .. } => None,
+        }
+    }
+
     /// The exit code of a command that ends here.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

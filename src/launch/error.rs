@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use crate::approval::Word;
 use crate::confine::shim::{Failed, Step};
-use crate::declaration::Alias;
+use crate::declaration::{Alias, Digest, DigestPrefix};
 use crate::error::{FAILED, REFUSED};
+use crate::relay::filter::PatternError;
 
 /// Why a server was not started.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,31 @@ pub enum LaunchError {
         alias: Alias,
         /// The fields that differ.
         changed: Vec<Word>,
+    },
+    /// Another digest than the one that was asked for.
+    #[error("{alias} has the digest {digest}, and only {asked} may start here (--digest)")]
+    OtherDigest {
+        /// Which.
+        alias: Alias,
+        /// What was asked for.
+        asked: DigestPrefix,
+        /// What is declared.
+        digest: Digest,
+    },
+    /// A pattern of tool names in the declaration that is none.
+    #[error(
+        "{alias}: {place} in mcp.json: `{}` is no pattern: {problem}",
+        crate::text::printable(pattern)
+    )]
+    ToolPattern {
+        /// Which.
+        alias: Alias,
+        /// `tools.include` or `tools.exclude`.
+        place: &'static str,
+        /// The word.
+        pattern: String,
+        /// What is wrong with it.
+        problem: PatternError,
     },
     /// Disabled in `mcp.json`.
     #[error("{alias} is disabled in mcp.json")]
@@ -110,6 +136,8 @@ impl LaunchError {
         match self {
             Self::NotApproved { .. } => "not-approved",
             Self::Changed { .. } => "changed",
+            Self::OtherDigest { .. } => "digest-differs",
+            Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
             Self::Denied { .. } => "denied-by-policy",
             Self::HttpLater { .. } => "http-not-run",
@@ -138,7 +166,9 @@ impl LaunchError {
             Self::NotApproved { alias } | Self::Changed { alias, .. } => {
                 format!("supervisor approve {alias}   # at a terminal")
             }
-            Self::Disabled { .. } => "set \"enabled\": true in mcp.json".to_owned(),
+            Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
+            Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
+            Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
             Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {

@@ -4,7 +4,9 @@
     reason = "the room `launch` makes the private home"
 )]
 
+use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -20,10 +22,57 @@ use crate::plan::Plan;
 /// A home in use. While it lives, no other start empties the temporary directory in it.
 #[derive(Debug)]
 pub struct Home {
-    _lock: Flock<File>,
+    _held: Held,
+}
+
+/// By what a home is held.
+#[derive(Debug)]
+enum Held {
+    /// The lock on the file beside it.
+    Lock { _lock: Flock<File> },
+    /// It is this run's alone, and goes with it.
+    Alone { _home: Temporary },
+}
+
+/// A directory that is removed with the value.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Err(error) = empty(&self.0) {
+            tracing::warn!(home = %self.0.display(), %error, "a temporary home is left");
+        }
+    }
+}
+
+/// A name for a home that is one run's alone; nobody can have guessed it.
+pub(super) fn temporary_name() -> PathBuf {
+    // Keyed anew in each process, from the system's random numbers.
+    let number = RandomState::new().build_hasher().finish();
+    PathBuf::from(format!("/tmp/supervisor-{number:016x}"))
 }
 
 impl Home {
+    /// Makes the home of one run, mode 0700, and removes it with the value.
+    ///
+    /// # Errors
+    /// [`LaunchError::Home`]: something stands there, or the system refuses.
+    pub fn temporary(plan: &Plan) -> Result<Self, LaunchError> {
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&plan.home)
+            .map_err(|source| LaunchError::Home {
+                path: plan.home.clone(),
+                source,
+            })?;
+        let home = Temporary(plan.home.clone());
+        private_directory(&plan.tmp)?;
+        Ok(Self {
+            _held: Held::Alone { _home: home },
+        })
+    }
+
     /// Makes the home and its temporary directory, mode 0700, and empties the latter unless
     /// another run of the same declaration is using it.
     ///
@@ -56,7 +105,9 @@ impl Home {
             Err((_, errno)) => return Err(at(errno.into())),
         };
         private_directory(&plan.tmp)?;
-        Ok(Self { _lock: lock })
+        Ok(Self {
+            _held: Held::Lock { _lock: lock },
+        })
     }
 }
 
@@ -132,7 +183,7 @@ fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
 
 /// Removes a directory with all in it, whatever a server made of it: a link in its place is
 /// removed and not followed, a directory without permissions is opened up first.
-fn empty(path: &Path) -> io::Result<()> {
+pub(super) fn empty(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             open_up(path)?;

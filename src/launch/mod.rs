@@ -10,6 +10,7 @@
 pub(crate) mod descendants;
 pub(crate) mod error;
 pub(crate) mod home;
+pub(crate) mod homes;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
 
@@ -58,6 +59,9 @@ pub struct Explanation {
     /// Whether `mcp.json` lets it start.
     #[serde(skip)]
     pub enabled: bool,
+    /// Whether its home is for this run alone.
+    #[serde(skip)]
+    pub ephemeral: bool,
     /// Files that are compared right before the exec.
     #[serde(skip)]
     pub unchanged: Vec<(std::path::PathBuf, Stat)>,
@@ -97,13 +101,29 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         Server::Http(_) => return Err(LaunchError::HttpLater { alias }.into()),
     };
     let digest = digest::digest(declaration);
+    if let Some(asked) = request
+        .digest
+        .clone()
+        .filter(|asked| !asked.begins(&digest))
+    {
+        return Err(LaunchError::OtherDigest {
+            alias,
+            asked,
+            digest,
+        }
+        .into());
+    }
     let launch_digest = digest::launch(&declaration.server);
     let record = approvals.record(&digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let facts = facts::gather(&declared, &search_path, person)?;
     let approval = approvals.check(&alias, declaration, Some(&facts.program));
     let others = declarations.writable_but_by(&alias);
-    let plan = resolve::resolve(&declared, &launch_digest, &facts, &others)?;
+    let plan = if request.ephemeral {
+        resolve::resolve_in(home::temporary_name(), &declared, &facts, &others)?
+    } else {
+        resolve::resolve(&declared, &launch_digest, &facts, &others)?
+    };
     let verdict = policy::evaluate(policy::load::load()?, &plan);
     let confinement = specify(&plan, &declared, &facts.kernel)?;
     let lowered = linux::lower(&plan, &confinement, &facts.kernel)?;
@@ -119,6 +139,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         declared,
         launch_digest,
         enabled: declaration.enabled,
+        ephemeral: request.ephemeral,
         unchanged: facts.program.unchanged(),
         upgraded,
         held: facts.held,
@@ -170,7 +191,11 @@ pub struct Running {
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
 pub async fn launch(prepared: Prepared) -> Result<Running, LaunchError> {
     let Prepared(explanation) = prepared;
-    let home = home::Home::open(&explanation.plan, &explanation.launch_digest)?;
+    let home = if explanation.ephemeral {
+        home::Home::temporary(&explanation.plan)?
+    } else {
+        home::Home::open(&explanation.plan, &explanation.launch_digest)?
+    };
     let env = secrets::variables(&explanation.plan, &explanation.declared)?;
     let (server, enforced) = spawn::spawn(&explanation, env).await?;
     Ok(Running {

@@ -94,6 +94,24 @@ pub enum PlanError {
 }
 
 impl PlanError {
+    /// The file or directory it is about, where it is about one.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::RelativeState { path }
+            | Self::ProgramUnusable { path, .. }
+            | Self::ReadMissing { path }
+            | Self::ReadRefused { path, .. }
+            | Self::DirUnusable { path, .. }
+            | Self::DirRefused { path, .. }
+            | Self::WritableProgram { path }
+            | Self::NotUtf8 { path } => Some(crate::text::path(path)),
+            Self::Look { path, .. } => Some(crate::text::word(path)),
+            Self::ProgramNotFound { program } => Some(crate::text::word(program)),
+            _ => None,
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -35,13 +35,29 @@ use serde::Serialize;
 pub use error::PlanError;
 
 use crate::confine::KernelFacts;
-use crate::declaration::{Alias, BoundLimits, EnvName, Network};
+use crate::declaration::{Alias, BoundLimits, DigestPrefix, EnvName, Network};
 
 /// What `supervisor run` was asked for.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// Which declaration.
     pub alias: Alias,
+    /// The only digest that may start, by its beginning; any where there is none.
+    pub digest: Option<DigestPrefix>,
+    /// A home for this run alone, and nothing written in the state directory.
+    pub ephemeral: bool,
+}
+
+impl RunRequest {
+    /// A run like any other of an alias.
+    #[must_use]
+    pub fn of(alias: Alias) -> Self {
+        Self {
+            alias,
+            digest: None,
+            ephemeral: false,
+        }
+    }
 }
 
 /// What this machine says, read once; everything after it is pure.

@@ -19,6 +19,19 @@ pub(crate) fn resolve(
     others: &[PathBuf],
 ) -> Result<Plan, PlanError> {
     let home = facts.state.join("home").join(launch.home_name());
+    resolve_in(home, stdio, facts, others)
+}
+
+/// The same, with another private home.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn resolve_in(
+    home: PathBuf,
+    stdio: &Stdio,
+    facts: &HostFacts,
+    others: &[PathBuf],
+) -> Result<Plan, PlanError> {
     let tmp = home.join("tmp");
     let own = facts.dir.iter().chain([&facts.state]);
     let writable: Vec<PathBuf> = own.chain(others).cloned().collect();

@@ -11,6 +11,8 @@ use super::{Exit, Refusal};
 pub(super) const PARSE_ERROR: i64 = -32_700;
 /// JSON that is no request: a batch, a wrong id, a duplicate member.
 pub(super) const INVALID_REQUEST: i64 = -32_600;
+/// A tool that there is not.
+pub(super) const INVALID_PARAMS: i64 = -32_602;
 /// The server ended, or closed its pipes, before it answered (`server-ended`).
 pub(super) const SERVER_ENDED: i64 = -31_120;
 /// A message over the limit, either way (`message-too-long`).
@@ -76,6 +78,15 @@ pub(super) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Data
     let mut line = line.unwrap_or_default();
     line.push(b'\n');
     line
+}
+
+/// A result as one line, LF included.
+pub(super) fn result(id: &Id, result: &serde_json::Value) -> Vec<u8> {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}\n",
+        id.json()
+    )
+    .into_bytes()
 }
 
 /// The refusal of a run, to one request.

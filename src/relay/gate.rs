@@ -1,12 +1,13 @@
 //! What becomes of each line. The place of every later rule (surface, calls, eras, breaker).
 //!
 //! Pure: a line and the ledgers go in, a [`Step`] comes out; the bytes of what is forwarded are
-//! never touched. Today it forwards every well-formed message and does what framing itself asks
+//! not touched but in a list of tools that is narrowed. Today it forwards every well-formed message and does what framing itself asks
 //! for: answers what cannot be passed on, keeps from the host what is no message, and lets
-//! through one answer a request.
+//! through one answer a request; and leaves out the tools that the run does not offer.
 
 use super::answer::{self, Data};
 use super::envelope::{self, Id, Malformed, Message, Params};
+use super::filter::{self, Called, Tools};
 use super::ledger::{Answer, Full, Ledger, Open};
 use super::{Counters, Exit, Settings, sanitize};
 
@@ -72,6 +73,9 @@ pub(super) struct Gate {
     pub(super) cap: usize,
     pub(super) asked: Ledger,
     pub(super) called: Ledger,
+    tools: Tools,
+    /// What a person is to be told.
+    pub(super) notes: Vec<String>,
     gone: Option<Gone>,
     /// What happened so far.
     pub(super) counters: Counters,
@@ -85,6 +89,8 @@ impl Gate {
             cap: settings.max_message_bytes,
             asked: Ledger::new(MAX_ASKED),
             called: Ledger::new(MAX_CALLED),
+            tools: Tools::new(settings.filter.clone()),
+            notes: Vec::new(),
             gone: None,
             counters: Counters::default(),
         }
@@ -98,7 +104,7 @@ impl Gate {
     /// A line of the host's, without its LF.
     pub(super) fn host_line(&mut self, line: &[u8]) -> Step {
         let step = match envelope::read(line) {
-            Ok(Message::Request { id, method, params }) => self.request(id, &method, &params),
+            Ok(Message::Request { id, method, params }) => self.request(line, id, &method, &params),
             Ok(_) if self.gone.is_some() => Step::Skip,
             Ok(Message::Notification { method, params }) => {
                 if method == CANCELLED
@@ -138,7 +144,7 @@ impl Gate {
         step
     }
 
-    fn request(&mut self, id: Id, method: &str, params: &Params<'_>) -> Step {
+    fn request(&mut self, line: &[u8], id: Id, method: &str, params: &Params<'_>) -> Step {
         let tool = if method == "tools/call" {
             params.name()
         } else {
@@ -146,6 +152,12 @@ impl Gate {
         };
         if let Some(gone) = self.gone {
             return self.answered(self.ended(&id, method, tool.as_deref(), gone));
+        }
+        if method == "tools/call"
+            && self.asked.get(&id).is_none()
+            && let Some(refused) = self.refused(line, &id, tool.as_deref())
+        {
+            return self.answered(refused);
         }
         match self.asked.enter(id.clone(), method, tool) {
             Ok(()) => Step::Forward,
@@ -172,6 +184,27 @@ impl Gate {
         }
     }
 
+    /// The answer to a call of a tool that this run does not offer.
+    fn refused(&self, line: &[u8], id: &Id, tool: Option<&str>) -> Option<Vec<u8>> {
+        let structured = match self.tools.call(tool) {
+            Called::Offered => return None,
+            Called::Refused { structured } => structured,
+            Called::Unknown => {
+                let name = sanitize::excerpt(tool.unwrap_or_default().as_bytes(), EXCERPT);
+                let message = format!("unknown tool: {name}");
+                return Some(answer::error(
+                    Some(id),
+                    answer::INVALID_PARAMS,
+                    &message,
+                    None,
+                ));
+            }
+        };
+        let modern = filter::is_modern(line);
+        let result = filter::refusal(&self.alias, tool.unwrap_or_default(), structured, modern);
+        Some(answer::result(id, &result))
+    }
+
     fn call(&mut self, id: Id, method: &str) -> Step {
         let message = match self.called.enter(id.clone(), method, None) {
             Ok(()) => return Step::Forward,
@@ -186,7 +219,9 @@ impl Gate {
     }
 
     fn server_answer(&mut self, line: &[u8], id: Option<&Id>) -> Step {
+        let lists = id.is_some_and(|id| self.asked.method(id) == Some("tools/list"));
         let why = match id.map(|id| self.asked.settle(id)) {
+            Some(Answer::Asked) if lists => return self.listed(line),
             Some(Answer::Asked) => return Step::Forward,
             Some(Answer::Again) => "a second answer to one request was dropped",
             Some(Answer::Unasked) | None => "an answer to an id that nobody asked was dropped",
@@ -194,6 +229,21 @@ impl Gate {
         self.counters.dropped_answers += 1;
         let note = format!("{why}: {}", sanitize::excerpt(line, EXCERPT));
         self.noted(Vec::new(), Vec::new(), Fault::Dropped, note)
+    }
+
+    /// A list of tools: without those that this run does not offer.
+    fn listed(&mut self, line: &[u8]) -> Step {
+        let narrowed = self.tools.list(line);
+        self.notes.extend(self.tools.idle());
+        let Some(mut to_host) = narrowed else {
+            return Step::Forward;
+        };
+        to_host.push(b'\n');
+        self.counters.from_server += 1;
+        Step::Withhold(Withheld {
+            to_host,
+            ..Withheld::default()
+        })
     }
 
     fn host_answer(&mut self, id: Option<&Id>) -> Step {

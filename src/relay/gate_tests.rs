@@ -7,6 +7,7 @@ fn gate() -> Gate {
         alias: "weather".into(),
         max_message_bytes: 1_000,
         after_server: || (),
+        filter: super::super::Filter::default(),
     })
 }
 

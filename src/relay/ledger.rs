@@ -46,7 +46,7 @@ pub(super) enum Answer {
 pub(super) struct Ledger {
     open: BTreeMap<Id, Open>,
     /// Cancelled: they need no answer and may get one. Oldest first.
-    cancelled: VecDeque<Id>,
+    cancelled: VecDeque<(Id, Open)>,
     /// Answered not long ago, so that a second answer can be named as one. Oldest first.
     answered: VecDeque<Id>,
     most: usize,
@@ -91,7 +91,7 @@ impl Ledger {
             remember(&mut self.answered, id);
             return Answer::Asked;
         }
-        if let Some(at) = self.cancelled.iter().position(|other| other == id) {
+        if let Some(at) = self.cancelled.iter().position(|(other, _)| other == id) {
             self.cancelled.remove(at);
             return Answer::Asked;
         }
@@ -104,16 +104,25 @@ impl Ledger {
 
     /// The request is cancelled: it waits no longer, an answer may still come.
     pub(super) fn cancel(&mut self, id: &Id) -> bool {
-        let Some((id, _)) = self.open.remove_entry(id) else {
+        let Some(entry) = self.open.remove_entry(id) else {
             return false;
         };
-        remember(&mut self.cancelled, id);
+        remember(&mut self.cancelled, entry);
         true
     }
 
     /// The waiting request of this id.
     pub(super) fn get(&self, id: &Id) -> Option<&Open> {
         self.open.get(id)
+    }
+
+    /// The method of a request that an answer may come to: it waits, or was cancelled.
+    pub(super) fn method(&self, id: &Id) -> Option<&str> {
+        let cancelled = || self.cancelled.iter().find(|(other, _)| other == id);
+        self.open
+            .get(id)
+            .or_else(|| cancelled().map(|(_, open)| open))
+            .map(|open| open.method.as_str())
     }
 
     /// The waiting request, where there is exactly one.
@@ -139,11 +148,11 @@ fn cut(word: &str) -> String {
     word.chars().take(MAX_WORD).collect()
 }
 
-fn remember(list: &mut VecDeque<Id>, id: Id) {
+fn remember<T>(list: &mut VecDeque<T>, one: T) {
     if list.len() >= REMEMBERED {
         list.pop_front();
     }
-    list.push_back(id);
+    list.push_back(one);
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `reject` what is no message · `salvage` the ids in it · `ledger` the open requests ·
 //!   `answer` our own messages
+//! - `filter` which tools a run offers
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
 //!
@@ -19,6 +20,7 @@
 pub(crate) mod answer;
 mod envelope;
 mod error;
+pub(crate) mod filter;
 mod frame;
 mod gate;
 mod host;
@@ -42,6 +44,7 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 pub use error::RelayError;
+pub use filter::Filter;
 pub use host::Host;
 pub use refuse::refuse;
 
@@ -70,6 +73,8 @@ pub struct Settings {
     /// Called once, as soon as the server's process has ended: ends what left its group. What
     /// follows (a host that is slow to read, or to ask why) may take seconds.
     pub after_server: fn(),
+    /// Which of the server's tools are offered.
+    pub filter: Filter,
 }
 
 /// The default of `relay.max_message_bytes`: just under what hosts take.

@@ -210,7 +210,7 @@ impl Run {
                     match self.gate.server_line(text) {
                         Step::Forward => {
                             self.down.forward(range);
-                            continue;
+                            Step::Skip
                         }
                         step => {
                             if matches!(&step, Step::Withhold(withheld) if withheld.quarantine) {
@@ -239,6 +239,9 @@ impl Run {
 
     /// Sends what follows from a line that is not passed on, and says the first of its kind.
     fn follow(&mut self, step: Step) {
+        for note in self.gate.notes.drain(..) {
+            self.record.say(&note);
+        }
         let Step::Withhold(Withheld {
             to_host,
             to_server,

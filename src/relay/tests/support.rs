@@ -112,6 +112,7 @@ pub fn relay_over(host: Host, words: &[&str]) -> Outcome {
         alias: "fake".into(),
         max_message_bytes: MAX_MESSAGE_BYTES,
         after_server: || (),
+        filter: crate::relay::Filter::default(),
     };
     runtime().block_on(async { relay(host, start(words), &settings).await.unwrap() })
 }

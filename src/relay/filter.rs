@@ -1,0 +1,473 @@
+//! Which tools a run offers: the patterns of `run --only`, `tools.include` and `tools.exclude`.
+//!
+//! Pure. What is not offered is left out of the answers to `tools/list`, whose other bytes stay
+//! as they are, and a call to it is answered with a refusal. It narrows what a host is offered
+//! and is no boundary for the server, which never notices.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use globset::{Glob, GlobMatcher};
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::gate::EXCERPT;
+use super::sanitize;
+
+/// Names of tools that are remembered; a server with more is no server for a model.
+const MOST: usize = 10_000;
+
+/// A glob over names of tools: `*`, `?`, `[a-z]`, `{a,b}`. Letter case matters, and no
+/// character of a name is special.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    fn matches(&self, name: &str) -> bool {
+        self.matcher.is_match(name)
+    }
+}
+
+/// A word that is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PatternError(String);
+
+impl std::str::FromStr for Pattern {
+    type Err = PatternError;
+
+    fn from_str(word: &str) -> Result<Self, PatternError> {
+        if word.is_empty() {
+            return Err(PatternError("a pattern is not empty".to_owned()));
+        }
+        let glob = Glob::new(word).map_err(|error| PatternError(error.kind().to_string()))?;
+        Ok(Self {
+            text: word.to_owned(),
+            matcher: glob.compile_matcher(),
+        })
+    }
+}
+
+/// What a run offers of a server's tools; everything, unless a pattern says otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// `run --only`: a tool stays where one of them matches it.
+    pub only: Vec<Pattern>,
+    /// `tools.include`: the same.
+    pub include: Vec<Pattern>,
+    /// `tools.exclude`: a tool goes where one of them matches it, unless `include` says what
+    /// stays.
+    pub exclude: Vec<Pattern>,
+}
+
+impl Filter {
+    /// Whether it leaves nothing out.
+    pub(super) fn is_open(&self) -> bool {
+        self.only.is_empty() && self.include.is_empty() && self.exclude.is_empty()
+    }
+
+    /// Whether a tool of that name is offered.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        let any = |patterns: &[Pattern]| patterns.iter().any(|one| one.matches(name));
+        let declared = match (self.include.as_slice(), self.exclude.as_slice()) {
+            ([], exclude) => !any(exclude),
+            (include, _) => any(include),
+        };
+        declared && (self.only.is_empty() || any(&self.only))
+    }
+
+    /// Every pattern that is applied, with where it stands.
+    fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        let exclude = if self.include.is_empty() {
+            self.exclude.as_slice()
+        } else {
+            &[]
+        };
+        [
+            ("--only", self.only.as_slice()),
+            ("tools.include", &self.include),
+            ("tools.exclude", exclude),
+        ]
+        .into_iter()
+        .flat_map(|(place, patterns)| patterns.iter().map(move |one| (place, one)))
+    }
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    /// It is passed on.
+    Offered,
+    /// The tool is left out; whether its refusal may carry structured content.
+    Refused {
+        /// The tool was seen, and declares no `outputSchema`.
+        structured: bool,
+    },
+    /// The tool is left out, and the server's list, which was seen whole, does not name it.
+    Unknown,
+}
+
+/// A filter, and what was seen of the server's tools.
+#[derive(Debug)]
+pub(super) struct Tools {
+    filter: Filter,
+    /// Names, and whether the tool declares an `outputSchema`.
+    seen: BTreeMap<String, bool>,
+    /// The last page of a list was seen.
+    whole: bool,
+    /// Patterns that match nothing were named.
+    warned: bool,
+}
+
+impl Tools {
+    /// Nothing seen yet.
+    pub(super) fn new(filter: Filter) -> Self {
+        Self {
+            filter,
+            seen: BTreeMap::new(),
+            whole: false,
+            warned: false,
+        }
+    }
+
+    /// What becomes of a call to a tool; one without a name is the server's to refuse.
+    pub(super) fn call(&self, name: Option<&str>) -> Called {
+        match name {
+            Some(name) if !self.filter.offers(name) => match self.seen.get(name) {
+                Some(output) => Called::Refused {
+                    structured: !output,
+                },
+                None if self.whole && self.seen.len() < MOST => Called::Unknown,
+                None => Called::Refused { structured: false },
+            },
+            _ => Called::Offered,
+        }
+    }
+
+    /// An answer to `tools/list` without what is left out: `None` where all of it stays, and
+    /// then its bytes do.
+    pub(super) fn list(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        if self.filter.is_open() {
+            return None;
+        }
+        let text = std::str::from_utf8(line).ok()?;
+        let mut out: Option<String> = None;
+        let mut copied = 0;
+        let (arrays, more) = arrays(text);
+        for array in arrays {
+            let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(array.get()) else {
+                continue;
+            };
+            let kept: Vec<&str> = items
+                .iter()
+                .map(|item| item.get())
+                .filter(|item| self.see(item))
+                .collect();
+            if kept.len() == items.len() {
+                continue;
+            }
+            let start = array
+                .get()
+                .as_ptr()
+                .addr()
+                .saturating_sub(text.as_ptr().addr());
+            let out = out.get_or_insert_default();
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.push_str(&format!("[{}]", kept.join(",")));
+            copied = start.saturating_add(array.get().len());
+        }
+        self.whole |= !more;
+        let mut out = out?;
+        out.push_str(text.get(copied..).unwrap_or_default());
+        Some(out.into_bytes())
+    }
+
+    /// The patterns that match nothing, once a list was seen whole; after that none any more.
+    pub(super) fn idle(&mut self) -> Vec<String> {
+        if !self.whole || std::mem::replace(&mut self.warned, true) {
+            return Vec::new();
+        }
+        let idle = |pattern: &Pattern| !self.seen.keys().any(|name| pattern.matches(name));
+        self.filter
+            .patterns()
+            .filter(|(_, pattern)| idle(pattern))
+            .map(|(place, pattern)| format!("{place} `{}` matches no tool", pattern.text))
+            .collect()
+    }
+
+    /// Notes a tool of a list; whether it is offered. One whose name could be read in two ways
+    /// is offered where every reading is, one without a name never.
+    fn see(&mut self, tool: &str) -> bool {
+        let Ok(Pairs(members)) = serde_json::from_str::<Pairs<'_>>(tool) else {
+            return false;
+        };
+        let names: Vec<String> = members
+            .iter()
+            .filter(|(key, _)| key.eq_ignore_ascii_case("name"))
+            .filter_map(|(_, value)| serde_json::from_str(value.get()).ok())
+            .collect();
+        let output = members.iter().any(|(key, _)| key == "outputSchema");
+        for name in &names {
+            if self.seen.len() < MOST {
+                self.seen.insert(name.clone(), output);
+            }
+        }
+        !names.is_empty() && names.iter().all(|name| self.filter.offers(name))
+    }
+}
+
+/// The arrays of tools in an answer, and whether another page follows.
+fn arrays(text: &str) -> (Vec<&RawValue>, bool) {
+    let members =
+        |json| serde_json::from_str::<Pairs<'_>>(json).map_or_else(|_| Vec::new(), |pairs| pairs.0);
+    let (mut arrays, mut more) = (Vec::new(), false);
+    for (key, result) in members(text) {
+        if key != "result" {
+            continue;
+        }
+        for (key, value) in members(result.get()) {
+            if key.eq_ignore_ascii_case("tools") {
+                arrays.push(value);
+            }
+            more |= key == "nextCursor" && value.get() != "null";
+        }
+    }
+    (arrays, more)
+}
+
+/// Whether a request is of the 2026-07-28 era: each of its requests names the version.
+pub(super) fn is_modern(line: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return false;
+    };
+    let inside = |json: &str, name: &str| {
+        let Pairs(members) = serde_json::from_str::<Pairs<'_>>(json).ok()?;
+        let found = members.into_iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.get().to_owned())
+    };
+    inside(text, "params")
+        .and_then(|params| inside(&params, "_meta"))
+        .and_then(|meta| inside(&meta, "io.modelcontextprotocol/protocolVersion"))
+        .is_some()
+}
+
+/// The refusal of a call to a tool that is left out: a tool result, not a protocol error, so
+/// that a model reads it.
+#[derive(Serialize)]
+struct Refused<'a> {
+    tool: &'a str,
+    refused: bool,
+    layer: &'static str,
+    reason: &'static str,
+    requires: [&'a str; 0],
+    granted: [&'a str; 0],
+    retry_will_succeed: bool,
+}
+
+/// The `result` of a refused call; `modern` where the request is of the 2026-07-28 era.
+pub(super) fn refusal(
+    alias: &str,
+    tool: &str,
+    structured: bool,
+    modern: bool,
+) -> serde_json::Value {
+    let refused = Refused {
+        tool,
+        refused: true,
+        layer: "filter",
+        reason: "tool-filtered",
+        requires: [],
+        granted: [],
+        retry_will_succeed: false,
+    };
+    let text = format!(
+        "supervisor refused the call: {alias} does not offer the tool {} in this run (filter). A retry will not help.",
+        sanitize::excerpt(tool.as_bytes(), EXCERPT)
+    );
+    let mut result = serde_json::json!({
+        "content": [{"type": "text", "text": text}],
+        "isError": true,
+        "_meta": {"supervisor/refusal": refused},
+    });
+    if let Some(members) = result.as_object_mut() {
+        if structured {
+            members.insert("structuredContent".to_owned(), serde_json::json!(refused));
+        }
+        if modern {
+            members.insert("resultType".to_owned(), "complete".into());
+        }
+    }
+    result
+}
+
+/// An object's members in their order, with the values as they are written.
+struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Pairs<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(words: &[&str]) -> Vec<Pattern> {
+        words.iter().map(|word| word.parse().unwrap()).collect()
+    }
+
+    fn filter(only: &[&str], include: &[&str], exclude: &[&str]) -> Filter {
+        Filter {
+            only: patterns(only),
+            include: patterns(include),
+            exclude: patterns(exclude),
+        }
+    }
+
+    #[test]
+    fn what_is_offered() {
+        for (only, include, exclude, offered) in [
+            (&[][..], &[][..], &[][..], "get_a set_a admin/x"),
+            (&["get_*"], &[], &[], "get_a"),
+            (&["get_?", "admin*"], &[], &[], "get_a admin/x"),
+            (&[], &["{get,set}_a"], &[], "get_a set_a"),
+            (&[], &[], &["set_*"], "get_a admin/x"),
+            (&[], &["get_*"], &["*"], "get_a"),
+            (&["*_a"], &[], &["set_*"], "get_a"),
+            (&["GET_*"], &[], &[], ""),
+            (&["*"], &["get_a"], &[], "get_a"),
+        ] {
+            let filter = filter(only, include, exclude);
+            let names = ["get_a", "set_a", "admin/x"];
+            let kept: Vec<&str> = names
+                .into_iter()
+                .filter(|name| filter.offers(name))
+                .collect();
+            assert_eq!(kept.join(" "), offered, "{only:?} {include:?} {exclude:?}");
+        }
+        for bad in ["", "[", "{a", "a[z-a]"] {
+            assert!(bad.parse::<Pattern>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_list_loses_what_is_left_out_and_nothing_else() {
+        let mut tools = Tools::new(filter(&["a*"], &[], &[]));
+        for (line, out) in [
+            (
+                r#" {"id":1, "result":{ "tools" : [ {"name":"a1"} , {"name":"b"},{"name":"a2","x":[1.0e2]} ],"nextCursor":"c" },"jsonrpc":"2.0"}"#,
+                Some(
+                    r#" {"id":1, "result":{ "tools" : [{"name":"a1"},{"name":"a2","x":[1.0e2]}],"nextCursor":"c" },"jsonrpc":"2.0"}"#,
+                ),
+            ),
+            (
+                r#"{"id":1,"result":{"tools":[ {"name":"a\u0031"} ]}}"#,
+                None,
+            ),
+            (
+                r#"{"id":1,"result":{"tools":[{"name":"\u0062"}],"_meta":{}}}"#,
+                Some(r#"{"id":1,"result":{"tools":[],"_meta":{}}}"#),
+            ),
+            (
+                r#"{"id":1,"result":{"tools":[{"name":"a","name":"b"},{"name":"a","Name":"b"},{},7]}}"#,
+                Some(r#"{"id":1,"result":{"tools":[]}}"#),
+            ),
+            (
+                r#"{"id":1,"result":{"tools":[{"name":"b"}],"Tools":[{"name":"b"}]}}"#,
+                Some(r#"{"id":1,"result":{"tools":[],"Tools":[]}}"#),
+            ),
+            (r#"{"id":1,"result":{"tools":{"name":"b"}}}"#, None),
+            (r#"{"id":1,"result":[{"name":"b"}]}"#, None),
+            (r#"{"id":1,"error":{"tools":[{"name":"b"}]}}"#, None),
+        ] {
+            let got = tools
+                .list(line.as_bytes())
+                .map(|bytes| String::from_utf8(bytes).unwrap());
+            assert_eq!(got.as_deref(), out, "{line}");
+        }
+    }
+
+    #[test]
+    fn calls_by_what_was_seen() {
+        let mut tools = Tools::new(filter(&["a*"], &[], &[]));
+        assert_eq!(tools.call(Some("a1")), Called::Offered);
+        assert_eq!(tools.call(None), Called::Offered);
+        assert_eq!(tools.call(Some("b")), Called::Refused { structured: false });
+        tools.list(br#"{"result":{"tools":[{"name":"b"},{"name":"c","outputSchema":{}}],"nextCursor":"2"}}"#);
+        assert_eq!(tools.call(Some("b")), Called::Refused { structured: true });
+        assert_eq!(tools.call(Some("c")), Called::Refused { structured: false });
+        assert_eq!(tools.call(Some("d")), Called::Refused { structured: false });
+        tools.list(br#"{"result":{"tools":[]}}"#);
+        assert_eq!(tools.call(Some("d")), Called::Unknown);
+        assert_eq!(
+            Tools::new(Filter::default()).call(Some("x")),
+            Called::Offered
+        );
+    }
+
+    #[test]
+    fn a_pattern_that_matches_nothing_is_named_once() {
+        let mut tools = Tools::new(filter(&["a*"], &[], &["b", "zz"]));
+        tools.list(br#"{"result":{"tools":[{"name":"b"}],"nextCursor":"2"}}"#);
+        assert!(tools.idle().is_empty());
+        tools.list(br#"{"result":{"tools":[]}}"#);
+        let said = tools.idle();
+        assert_eq!(
+            said,
+            [
+                "--only `a*` matches no tool",
+                "tools.exclude `zz` matches no tool"
+            ]
+        );
+        assert!(tools.idle().is_empty());
+    }
+
+    #[test]
+    fn a_refusal_has_the_shape_that_models_and_clients_read() {
+        let result = refusal("weather", "set_\u{202e}x", true, true);
+        let refused = &result["_meta"]["supervisor/refusal"];
+        assert_eq!(refused["layer"], "filter");
+        assert_eq!(refused["retry_will_succeed"], false);
+        assert_eq!(&result["structuredContent"], refused);
+        assert_eq!(result["resultType"], "complete");
+        assert_eq!(result["isError"], true);
+        let plain = refusal("weather", "x", false, false);
+        assert!(plain.get("structuredContent").is_none() && plain.get("resultType").is_none());
+    }
+
+    proptest::proptest! {
+        /// Where nothing is left out nothing changes; what stays, stays byte for byte.
+        #[test]
+        fn any_list(names in proptest::collection::vec("[ab][a-z]{0,3}", 0..8)) {
+            let items: Vec<String> = names.iter().map(|name| format!("{{ \"name\": \"{name}\" }}")).collect();
+            let line = format!("{{\"id\":1,\"result\":{{\"tools\":[{}]}}}}", items.join(" , "));
+            let got = Tools::new(filter(&[], &[], &["b*"])).list(line.as_bytes());
+            let kept: Vec<&str> = items.iter().filter(|item| !item.contains("\"b")).map(String::as_str).collect();
+            if kept.len() == items.len() {
+                proptest::prop_assert_eq!(got, None);
+            } else {
+                let want = format!("{{\"id\":1,\"result\":{{\"tools\":[{}]}}}}", kept.join(","));
+                proptest::prop_assert_eq!(got, Some(want.into_bytes()));
+            }
+        }
+    }
+}
