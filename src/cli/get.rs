@@ -9,7 +9,7 @@ use super::GetArgs;
 use super::render;
 use super::row::{Row, transport};
 use crate::approval::Approvals;
-use crate::approval::candidate::Candidate;
+use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::confine::Promise;
 use crate::declaration::store::State;
 use crate::declaration::{
@@ -106,11 +106,11 @@ fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
     }
     let transport = transport(&candidate.declaration);
     let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
-    let (server, surface) = (candidate.approval.as_str(), candidate.surface.as_str());
-    page.push_str(&render::paragraph(
-        "\n ",
-        &format!("{server}, its surface {surface}"),
-    ));
+    let mut known = candidate.approval.as_str().to_owned();
+    if candidate.surface != SurfaceState::Unknown {
+        known.push_str(&format!(", its surface {}", candidate.surface.as_str()));
+    }
+    page.push_str(&render::paragraph("\n ", &known));
     render::human(&page)
 }
 
