@@ -41,6 +41,7 @@ const FOLDERS: [(&str, Kind, usize, &str); 7] = [
 /// What a thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) enum Kind {
     /// A private home.
     Home,
@@ -66,6 +67,7 @@ impl Kind {
 
 /// One thing that nothing declares any more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Leftover {
     /// What it is.
     pub(crate) kind: Kind,

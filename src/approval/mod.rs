@@ -74,6 +74,8 @@ impl Serialize for Approval {
 
 /// The fields that `changed:` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename_all = "kebab-case"))]
 pub enum Word {
     /// The command line, or the transport.
     Argv,

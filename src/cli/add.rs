@@ -21,7 +21,8 @@ use crate::plan::{Person, facts};
 use crate::surface::Surface;
 
 #[derive(Serialize)]
-struct Added {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Added {
     file: String,
     #[serde(flatten)]
     row: Row,

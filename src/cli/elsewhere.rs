@@ -18,6 +18,7 @@ use crate::text;
 
 /// What there is to know of a server elsewhere.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Elsewhere {
     alias: Alias,
     digest: Digest,

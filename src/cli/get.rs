@@ -20,7 +20,8 @@ use crate::plan::facts;
 use crate::plan::runner::Runner;
 
 #[derive(Serialize)]
-struct Full {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Full {
     #[serde(flatten)]
     row: Row,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,12 +34,14 @@ struct Full {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Variable {
     name: EnvName,
     kind: &'static str,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Stdio {
     dir: Option<AbsolutePath>,
     reads: Vec<Read>,
@@ -52,6 +55,7 @@ struct Stdio {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Fetched {
     name: &'static str,
     fetches: bool,
@@ -78,6 +82,7 @@ impl Fetched {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Http {
     headers: Vec<String>,
     bearer_env: Option<EnvName>,

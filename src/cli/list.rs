@@ -21,7 +21,8 @@ use crate::text;
 const NOT_ALL_WELL: u8 = 1;
 
 #[derive(Serialize)]
-struct List {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct List {
     file: String,
     servers: Vec<Row>,
 }

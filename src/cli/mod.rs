@@ -10,6 +10,8 @@ mod args_set;
 mod completions;
 mod elsewhere;
 mod explain;
+#[cfg(test)]
+mod generated;
 mod get;
 mod list;
 mod log;

@@ -16,6 +16,7 @@ use crate::text;
 
 /// `supervisor.prune.v1`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Pruned {
     /// What nothing declares any more.
     found: Vec<Leftover>,

@@ -16,6 +16,7 @@ use crate::text;
 
 /// `supervisor.remove.v1`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Removed<'a> {
     alias: &'a str,
     /// What became of the private home.
@@ -25,6 +26,7 @@ pub(super) struct Removed<'a> {
 /// What became of a private home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) enum Home {
     /// It was not to go, or cannot be known: the entry could not be used.
     Kept,

@@ -13,6 +13,7 @@ use crate::plan::facts;
 
 /// `supervisor.rename.v1`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Renamed<'a> {
     old: &'a Alias,
     alias: &'a Alias,

@@ -50,6 +50,25 @@ fn escaped(json: &str) -> String {
     out
 }
 
+/// `supervisor.error.v1`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct FailedObject<'a> {
+    error: Failed<'a>,
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Failed<'a> {
+    code: &'a str,
+    message: String,
+    #[serde(rename = "where")]
+    place: Option<String>,
+    hint: Option<String>,
+    exit: u8,
+}
+
 /// Says on standard error why a command did not do what it was asked; its exit code.
 pub(crate) fn error(error: &Error) -> ExitCode {
     error_as(error, false)
@@ -62,15 +81,6 @@ pub(crate) fn error_as(error: &Error, json: bool) -> ExitCode {
 
 /// The same, with an exit code of the command's own.
 pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
-    #[derive(Serialize)]
-    struct Failed<'a> {
-        code: &'a str,
-        message: String,
-        #[serde(rename = "where")]
-        place: Option<String>,
-        hint: Option<String>,
-        exit: u8,
-    }
     let (code, message, hint) = (error.code(), error.message(), error.hint());
     if json {
         let failed = Failed {
@@ -80,7 +90,7 @@ pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
             hint,
             exit,
         };
-        return match self::json("error", &serde_json::json!({ "error": failed })) {
+        return match self::json("error", &FailedObject { error: failed }) {
             written if written == ExitCode::SUCCESS => ExitCode::from(exit),
             failed => failed,
         };
@@ -116,12 +126,22 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let said = error.render().to_string();
         let said = said.strip_prefix("error: ").unwrap_or(&said);
-        let lines: Vec<String> = said.trim_end().split('\n').map(text::printable).collect();
-        to_stderr(&format!("supervisor: {}\n", lines.join("\n")));
+        let said = format!("supervisor: {}", said.trim_end());
+        to_stderr(&said.lines().map(wrapped).collect::<String>());
         ExitCode::from(USAGE)
     } else {
         human(&error.render().ansi().to_string())
     }
+}
+
+/// A line of somebody else's, wrapped where it is wider than the page.
+fn wrapped(line: &str) -> String {
+    let line = text::printable(line);
+    if width(&line) <= WIDTH {
+        return line + "\n";
+    }
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    laid_out("", 2, &words)
 }
 
 /// The kebab-case name that a value has in JSON.

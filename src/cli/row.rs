@@ -10,11 +10,21 @@ use crate::launch::homes;
 
 /// One declaration in JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Row {
     pub(super) alias: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("enum" = ["stdio", "http"])))]
     pub(super) transport: Option<&'static str>,
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["approved", "unapproved", "changed", "unusable", "disabled"]))
+    )]
     pub(super) state: &'static str,
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["approved", "unapproved", "changed", "unknown"]))
+    )]
     pub(super) surface: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) digest: Option<Digest>,
@@ -31,6 +41,7 @@ pub(super) struct Row {
 
 /// Why a server would not start.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct NotStarted {
     pub(super) code: String,
     pub(super) message: String,

@@ -21,6 +21,7 @@ use crate::plan::facts;
 
 /// `supervisor.set.v1`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Set {
     file: String,
     /// The fields that this command changed, as far as the digest counts them.

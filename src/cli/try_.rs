@@ -35,10 +35,11 @@ pub(super) fn run(args: &TryArgs) -> ExitCode {
 fn page(trial: &Trial) -> String {
     let mut page =
         String::from("a bundled server, declared nowhere, was started confined and called:\n\n");
-    page.push_str(&format!("  {}\n\n", text::printable(&trial.answer)));
+    page.push_str(&render::paragraph(" ", &trial.answer));
+    page.push('\n');
     page.push_str("then it attacked, once alone and once confined:\n\n");
     page.push_str(&format!(
-        "  {:<38} {:<15} {}\n",
+        "  {:<34} {:<11} {}\n",
         "attack", "alone", "confined"
     ));
     for row in &trial.rows {
@@ -59,9 +60,9 @@ fn page(trial: &Trial) -> String {
 fn line(row: &Row) -> String {
     let alone = text::printable(&row.alone.detail);
     let confined = text::printable(&row.confined.detail);
-    let verdict = if row.held() { "held  " } else { "NOT HELD  " };
+    let verdict = if row.held() { "held " } else { "NOT HELD " };
     format!(
-        "  {:<38} {alone:<15} {} {verdict}{confined}\n",
+        "  {:<34} {alone:<11} {} {verdict}{confined}\n",
         row.attempt.text(),
         row.promise
     )

@@ -35,6 +35,7 @@ pub struct KernelFacts {
 
 /// The promises as they will stand in one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Confinement {
     /// One line a promise, in the order of the threat model.
     pub promises: Vec<Standing>,
@@ -45,6 +46,7 @@ pub struct Confinement {
 
 /// How one promise stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Standing {
     /// Which.
     pub id: Promise,
@@ -60,6 +62,7 @@ pub struct Standing {
 /// Whether a promise is held in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum State {
     /// By the mechanisms named.
     Held,
@@ -72,6 +75,7 @@ pub enum State {
 /// Something that enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Mechanism {
     /// File rights by path (Linux 6.2 and later: ABI 3).
     LandlockFiles,

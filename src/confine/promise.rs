@@ -9,6 +9,7 @@ macro_rules! promises {
     ($($id:ident, $given_up:literal, $text:literal;)*) => {
         /// One numbered promise.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub enum Promise {
             $(#[doc = $text] $id,)*
         }

@@ -153,6 +153,7 @@ pub struct Http {
 /// A file or directory the server may read, and why it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Read {
     /// The absolute path, as it resolved when it was recorded.
     pub path: AbsolutePath,
@@ -163,6 +164,7 @@ pub struct Read {
 /// What led to a recorded read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ReadReason {
     /// A stored value names the file.
     Value,
@@ -177,6 +179,7 @@ pub enum ReadReason {
 /// What a server may reach on the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Network {
     /// Everything this machine reaches.
     #[default]
@@ -250,6 +253,7 @@ impl Limits {
 /// [`Limits`] with every bound known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoundLimits {
     /// Bytes of private memory of one process.
     pub memory: u64,
@@ -264,6 +268,7 @@ pub struct BoundLimits {
 /// Widenings a person may ask for by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Allow {
     /// Variables the dynamic loader acts on.
     LoaderEnv,
@@ -291,6 +296,7 @@ impl Allow {
 /// What a declaration pins to the content approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Pin {
     /// The program's file.
     Program,
@@ -309,6 +315,7 @@ impl Pin {
 /// Filters on the tools a server offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tools {
     /// Globs of tools that stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -19,6 +19,9 @@ use super::LaunchError;
 use crate::declaration::LaunchDigest;
 use crate::plan::Plan;
 
+/// How often a home is made anew that somebody removes meanwhile.
+const ATTEMPTS: usize = 8;
+
 /// A home in use. While it lives, no other start empties the temporary directory in it.
 #[derive(Debug)]
 pub struct Home {
@@ -80,6 +83,19 @@ impl Home {
     /// [`LaunchError::ForeignHome`] where the directory is a link, another person's, or beside
     /// the digest of another declaration; [`LaunchError::Home`] where the system refuses.
     pub fn open(plan: &Plan, digest: &LaunchDigest) -> Result<Self, LaunchError> {
+        for _ in 0..ATTEMPTS {
+            if let Some(home) = Self::hold(plan, digest)? {
+                return Ok(home);
+            }
+        }
+        Err(LaunchError::Home {
+            path: plan.home.clone(),
+            source: io::Error::other("it is removed as often as it is made"),
+        })
+    }
+
+    /// The same; `None` where the home was removed between the making and the lock.
+    fn hold(plan: &Plan, digest: &LaunchDigest) -> Result<Option<Self>, LaunchError> {
         let home = &plan.home;
         let at = |source| LaunchError::Home {
             path: home.clone(),
@@ -104,10 +120,13 @@ impl Home {
             }
             Err((_, errno)) => return Err(at(errno.into())),
         };
+        if lock.metadata().map_err(at)?.nlink() == 0 {
+            return Ok(None);
+        }
         private_directory(&plan.tmp)?;
-        Ok(Self {
+        Ok(Some(Self {
             _held: Held::Lock { _lock: lock },
-        })
+        }))
     }
 }
 

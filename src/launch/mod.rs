@@ -34,6 +34,7 @@ use crate::relay;
 
 /// Everything there is to know about a run before it: what `explain` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The person's name for the server.
     pub alias: Alias,
@@ -49,6 +50,7 @@ pub struct Explanation {
     #[serde(flatten)]
     pub confinement: Confinement,
     /// The rules themselves.
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub lowered: Linux,
     /// The declaration it was made from.
     #[serde(skip)]

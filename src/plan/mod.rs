@@ -114,6 +114,7 @@ pub struct SearchPath(pub Vec<PathBuf>);
 
 /// A declaration resolved on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The file that the kernel executes; for a script, its interpreter.
     pub exec: PathBuf,
@@ -140,6 +141,7 @@ pub struct Plan {
 
 /// One variable of the server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Variable {
     /// Its name.
     pub name: EnvName,
@@ -150,6 +152,7 @@ pub struct Variable {
 /// Where a variable's value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Source {
     /// Stored in the declaration.
     Stored,
@@ -163,6 +166,7 @@ pub enum Source {
 
 /// One path a server gets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Grant {
     /// The path, canonical.
     pub path: PathBuf,
@@ -176,6 +180,7 @@ pub struct Grant {
 /// is never implied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Rights {
     /// List directories; read no file.
     List,

@@ -22,6 +22,7 @@ pub enum AdminPolicy {
 
 /// The policy applied to one plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// Whether the plan may start.
     pub result: Decision,
@@ -36,6 +37,7 @@ pub struct Verdict {
 /// Allowed or denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Decision {
     /// The plan may start.
     Allow,

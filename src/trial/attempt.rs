@@ -26,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// One attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Attempt {
     /// Read a private key in the home.
     ReadHomeKey,
@@ -45,6 +46,7 @@ pub enum Attempt {
 
 /// What became of an attack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Whether it got what it was after.
     pub succeeded: bool,
@@ -82,8 +84,8 @@ impl Attempt {
     pub const fn text(self) -> &'static str {
         match self {
             Self::ReadHomeKey => "read a private key in the home",
-            Self::ReadState => "read the state with its stored values",
-            Self::WriteOutside => "write a file outside its directories",
+            Self::ReadState => "read the state and stored values",
+            Self::WriteOutside => "write outside its directories",
             Self::ConnectSocket => "connect to an agent's Unix socket",
             Self::SignalSupervisor => "signal the process that started it",
             Self::SeeEnvironment => "see the caller's environment",

@@ -26,6 +26,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// What became of the trial.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// What the bundled server answered to a harmless call, confined.
     pub answer: String,
@@ -35,6 +36,7 @@ pub struct Trial {
 
 /// One attack, run twice.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// Which.
     pub attempt: Attempt,

@@ -15,6 +15,8 @@
 mod support;
 
 mod attack;
+mod cli_commands;
+mod cli_everywhere;
 mod cli_aliases;
 mod cli_directories;
 mod cli_programs;
@@ -27,4 +29,5 @@ mod escape_kernel;
 mod escape_network;
 mod escape_processes;
 mod judge;
+mod schema;
 mod transcripts;
