@@ -180,6 +180,16 @@ fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(&path)
         .map_err(at)?;
+    let found = file.metadata().map_err(at)?;
+    if !found.is_file() || found.nlink() > 1 || found.uid() != geteuid().as_raw() {
+        return Err(LaunchError::ForeignHome {
+            path,
+            why: "it is no regular file of yours",
+        });
+    }
+    // Whatever the umask took away: the next start opens it too.
+    file.set_permissions(Permissions::from_mode(0o600))
+        .map_err(at)?;
     let mut text = String::new();
     (&mut file)
         .take(128)
@@ -244,6 +254,30 @@ fn open_up(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_file_beside_a_home_is_a_file_of_ours() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().join("0123");
+        let digest: LaunchDigest = "ab".repeat(32).parse().unwrap();
+        let path = home.with_extension("digest");
+        drop(mark(&home, &digest).unwrap());
+        drop(mark(&home, &digest).unwrap());
+        fs::hard_link(&path, base.path().join("second")).unwrap();
+        assert!(matches!(
+            mark(&home, &digest),
+            Err(LaunchError::ForeignHome { .. })
+        ));
+        fs::remove_file(&path).unwrap();
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(matches!(
+            mark(&home, &digest),
+            Err(LaunchError::ForeignHome { .. })
+        ));
+        fs::remove_file(&path).unwrap();
+        symlink("/etc/hostname", &path).unwrap();
+        assert!(mark(&home, &digest).is_err());
+    }
 
     #[test]
     fn a_link_in_place_of_the_temporary_directory_is_not_followed() {

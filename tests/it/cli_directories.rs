@@ -8,13 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::judge::{done, printable, refused, refuses};
+use crate::judge::{Over, done, printable, refused, refuses};
 use crate::support::{TestContext, Who, everybody, is_root, stderr, stdout};
 
 fn declare(context: &TestContext, dir: &Path) -> Output {
@@ -591,12 +590,12 @@ fn d21_a_directory_swapped_between_check_and_start() {
             &["--dir", dir.to_str().unwrap()],
             &["/bin/sh", "-c", &script],
         );
-        let (away, stop) = (context.path("swap/away"), AtomicBool::new(false));
+        let (away, stop) = (context.path("swap/away"), Over::default());
         let (mut started, mut refusals) = (0, 0);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut turn = 0_u64;
-                while !stop.load(Ordering::Relaxed) {
+                while !stop.is() {
                     turn += 1;
                     fs::rename(&dir, &away).unwrap();
                     symlink(&other, &dir).unwrap();
@@ -606,6 +605,7 @@ fn d21_a_directory_swapped_between_check_and_start() {
                     thread::sleep(std::time::Duration::from_micros(500 + turn * 53 % 5_000));
                 }
             });
+            let _ends = stop.with_this();
             for _ in 0..120 {
                 let (code, said) = context.host("a").end();
                 match code {
@@ -614,7 +614,6 @@ fn d21_a_directory_swapped_between_check_and_start() {
                 }
                 assert_eq!(fs::read_dir(&other).unwrap().count(), 0, "{said}");
             }
-            stop.store(true, Ordering::Relaxed);
         });
         assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
         assert!(

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::judge::{done, refused};
+use crate::judge::{Over, done, refused};
 use crate::support::{TestContext, everybody, stderr};
 
 /// So many commands are killed, unless the time is up before.
@@ -106,9 +105,9 @@ fn kill_for_a_while(context: &TestContext, known: &Mutex<Acknowledged>) -> (usiz
     (kills, halves)
 }
 
-fn write_until(context: &TestContext, known: &Mutex<Acknowledged>, stop: &AtomicBool) {
+fn write_until(context: &TestContext, known: &Mutex<Acknowledged>, stop: &Over) {
     let mut turn = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.is() {
         turn += 1;
         let alias = format!("w{turn}");
         done(&context.run(&["add", &alias, "-e", "K=value", "--", "/bin/echo", &alias]));
@@ -127,12 +126,11 @@ fn s8_kills_beside_a_second_writer_lose_nothing() {
             &["-e", &format!("BIG={}", "x".repeat(100_000))],
             &["/bin/true"],
         );
-        let (known, stop) = (Mutex::new(Acknowledged::default()), AtomicBool::new(false));
+        let (known, stop) = (Mutex::new(Acknowledged::default()), Over::default());
         let (kills, halves) = thread::scope(|scope| {
             scope.spawn(|| write_until(&context, &known, &stop));
-            let killed = kill_for_a_while(&context, &known);
-            stop.store(true, Ordering::Relaxed);
-            killed
+            let _ends = stop.with_this();
+            kill_for_a_while(&context, &known)
         });
         let state = context.path("home/.supervisor");
         // The next command finds nothing in its way, and cleans up.
@@ -166,16 +164,17 @@ fn s8_kills_beside_a_second_writer_lose_nothing() {
 #[test]
 fn s8_approvals_at_the_same_time_lose_nothing() {
     let context = TestContext::ordinary();
-    let stop = AtomicBool::new(false);
+    let stop = Over::default();
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut chance = Chance(7);
-            while !stop.load(Ordering::Relaxed) {
+            while !stop.is() {
                 let after = Duration::from_micros(chance.below(15_000));
                 killed(&context, &["add", "killed", "--", "/bin/echo", "x"], after);
                 killed(&context, &["remove", "killed"], after);
             }
         });
+        let _ends = stop.with_this();
         thread::scope(|scope| {
             for writer in 0..3 {
                 let context = &context;
@@ -187,7 +186,6 @@ fn s8_approvals_at_the_same_time_lose_nothing() {
                 });
             }
         });
-        stop.store(true, Ordering::Relaxed);
     });
     let list = context.run(&["list", "--json"]);
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{TestContext, stderr, stdout};
 
@@ -65,4 +66,27 @@ pub fn refuses(context: &TestContext, words: &[&str], exit: i32, code: &str) -> 
     refused(&output, exit, code);
     assert_eq!(before, picture(&context.path("home")), "something changed");
     stderr(&output)
+}
+
+/// Says when it is dropped, by a failure too, so that a test's other threads end with it.
+#[derive(Default)]
+pub struct Over(AtomicBool);
+
+/// Ends what [`Over::is`] keeps going.
+pub struct Ends<'a>(&'a Over);
+
+impl Over {
+    pub fn is(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn with_this(&self) -> Ends<'_> {
+        Ends(self)
+    }
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
 }
