@@ -21,6 +21,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("program-writable", 21),
     ("read-missing", 22),
     ("read-refused", 23),
+    ("home-granted", 29),
     ("dir-unusable", 24),
     ("dir-refused", 25),
     ("path-not-utf8", 26),

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Approval, ApprovalError, Found, Record, check, surfaces};
+use super::{Approval, ApprovalError, Found, Record, Word, check, surfaces};
 use crate::declaration::change::ChangeError;
 use crate::declaration::digest::canonical;
 use crate::declaration::document::Declarations;
 use crate::declaration::file::{Folder, Locked};
 use crate::declaration::store::{State, StoreError};
-use crate::declaration::{Alias, Declaration, Digest, SurfaceDigest};
+use crate::declaration::{Alias, Declaration, Digest, EnvName, Server, SurfaceDigest};
 use crate::error::Error;
-use crate::plan::SearchPath;
 use crate::plan::program::Program;
+use crate::plan::{SearchPath, facts};
 use crate::surface::{Kind, Surface};
 
 const LIST: &str = "approved";
@@ -234,6 +234,12 @@ impl Approvals {
             path: &program.found,
             other_content: pinned.is_some_and(|record| record.differs(program).is_some()),
         });
+        // What lies along a stored `PATH` is granted, so another value is another server.
+        if own.is_some_and(|record| record.search_path() != stored_path(declaration, record)) {
+            return Approval::Changed {
+                changed: vec![Word::Variables],
+            };
+        }
         check(&now, own, self.latest(alias), found.as_ref())
     }
 
@@ -449,6 +455,16 @@ fn sharing(declarations: &Declarations, digest: &Digest) -> Option<Alias> {
 
 fn file_name(digest: &Digest) -> String {
     format!("{digest}.json")
+}
+
+/// The search path a declaration stores; where it stores none, the one that was recorded.
+fn stored_path(declaration: &Declaration, record: &Record) -> Option<SearchPath> {
+    match &declaration.server {
+        Server::Stdio(stdio) if stdio.env.contains_key(&EnvName::path()) => {
+            Some(facts::search_path_of(stdio))
+        }
+        _ => record.search_path(),
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,11 @@ impl Shown<'_> {
     fn stdio(&self, stdio: &Stdio, rows: &mut Vec<Row>) {
         match &self.program {
             Some(Ok(program)) => rows.push(Row::named("runs", [text::path(&program.found)])),
-            Some(Err(why)) => rows.push(Row::text(&format!("does not start: {why}"))),
+            Some(Err(why)) => {
+                rows.push(Row::text(&text::printable(&format!(
+                    "does not start: {why}"
+                ))));
+            }
             None => {}
         }
         let stored = |name: &EnvName| stdio.env.contains_key(name);
@@ -120,28 +124,7 @@ impl Shown<'_> {
             row.0.extend(Row::text(read_reason(read.why)).0);
             rows.push(row);
         }
-        rows.push(Row::text(network(stdio.network)));
-        if stdio.limits != Limits::default() {
-            rows.push(Row::named("limits:", limits(stdio.limits)));
-        }
-        if !stdio.allow.is_empty() {
-            rows.push(Row::named(
-                "allowed:",
-                stdio.allow.iter().map(|allow| allow.as_str().to_owned()),
-            ));
-        }
-        for promise in &stdio.without {
-            rows.push(Row::text(&format!(
-                "given up: {promise} ({})",
-                promise.text()
-            )));
-        }
-        if !stdio.pin.is_empty() {
-            rows.push(Row::named(
-                "pinned:",
-                stdio.pin.iter().map(|pin| pin.as_str().to_owned()),
-            ));
-        }
+        bounds(stdio, rows);
         rows.push(self.digest_row());
         self.warnings(stdio, rows);
     }
@@ -213,6 +196,32 @@ impl Shown<'_> {
         } else if !runner.exact {
             rows.push(unpinned(&runner.packages));
         }
+    }
+}
+
+/// Network, limits, and what was widened or given up by name.
+fn bounds(stdio: &Stdio, rows: &mut Vec<Row>) {
+    rows.push(Row::text(network(stdio.network)));
+    if stdio.limits != Limits::default() {
+        rows.push(Row::named("limits:", limits(stdio.limits)));
+    }
+    if !stdio.allow.is_empty() {
+        rows.push(Row::named(
+            "allowed:",
+            stdio.allow.iter().map(|allow| allow.as_str().to_owned()),
+        ));
+    }
+    for promise in &stdio.without {
+        rows.push(Row::text(&format!(
+            "given up: {promise} ({})",
+            promise.text()
+        )));
+    }
+    if !stdio.pin.is_empty() {
+        rows.push(Row::named(
+            "pinned:",
+            stdio.pin.iter().map(|pin| pin.as_str().to_owned()),
+        ));
     }
 }
 

@@ -64,8 +64,8 @@ impl Record {
         program: Option<&Program>,
         now: Timestamp,
     ) -> Result<Self, PlanError> {
-        let passed = match &declaration.server {
-            Server::Stdio(stdio) => stdio.pass.contains(&EnvName::path()),
+        let named = match &declaration.server {
+            Server::Stdio(stdio) => stdio.variables().contains(&EnvName::path()),
             Server::Http(_) => false,
         };
         let recorded = |program: &Program| {
@@ -79,7 +79,7 @@ impl Record {
         };
         Ok(Self {
             declaration: canonical(declaration),
-            path: passed.then(|| path.to_env()),
+            path: named.then(|| path.to_env()),
             program: program.map(recorded).transpose()?,
             // Nobody needs the fraction.
             approved: Timestamp::from_second(now.as_second()).unwrap_or(now),

@@ -8,6 +8,7 @@
 //! Place on the path: plan + facts → **Confinement** → lowered → explanation → launch.
 
 pub(crate) mod error;
+pub(crate) mod init;
 pub(crate) mod linux;
 pub(crate) mod promise;
 pub(crate) mod shim;
@@ -29,6 +30,8 @@ pub struct KernelFacts {
     pub arch: Option<linux::seccomp::Arch>,
     /// Whether keyrings can be had (some containers refuse them).
     pub keyrings: bool,
+    /// Whether namespaces of one's own can be had, else why not.
+    pub namespaces: Result<(), String>,
     /// Whether the supervisor runs as root.
     pub root: bool,
 }
@@ -105,6 +108,17 @@ pub enum Mechanism {
     Keyring,
     /// Resource limits.
     Rlimits,
+    /// Ids of its own, in which limits count.
+    UserNamespace,
+    /// A root file system of its own: what is not granted is not there, what is granted to be
+    /// read is read-only.
+    MountNamespace,
+    /// Processes of its own, which end with the first of them.
+    PidNamespace,
+    /// System V objects and message queues of its own.
+    IpcNamespace,
+    /// A network of its own, with nothing but a loopback.
+    NetworkNamespace,
     /// Only three pipes of the supervisor's cross the exec.
     Descriptors,
     /// Only the named variables cross the exec.

@@ -37,8 +37,8 @@ pub fn specify(
     })
 }
 
-/// Everything that will be put in force.
-fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, ConfineError> {
+/// Refuses a kernel without what no other mechanism stands in for.
+fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
     let abi = kernel.landlock_abi.unwrap_or(0);
     if abi < LANDLOCK_FLOOR {
         return Err(ConfineError::PromiseUnheld {
@@ -57,11 +57,15 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
             cure: "run on x86_64 or aarch64".to_owned(),
         });
     }
+    Ok(abi)
+}
+
+/// Everything that will be put in force.
+fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, ConfineError> {
+    let abi = floor(kernel)?;
     let mut set = BTreeSet::from([
         M::LandlockFiles,
         M::Seccomp,
-        M::SeccompOwnProcess,
-        M::SeccompOwnIpc,
         M::Capabilities,
         M::NoNewPrivs,
         M::Session,
@@ -82,15 +86,32 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
     if abi >= LANDLOCK_SCOPES {
         set.insert(M::LandlockScopes);
     }
-    set.insert(if abi >= LANDLOCK_SOCKETS {
-        M::LandlockSockets
+    let namespaces = kernel.namespaces.is_ok();
+    set.extend(if namespaces {
+        [
+            M::UserNamespace,
+            M::MountNamespace,
+            M::PidNamespace,
+            M::IpcNamespace,
+        ]
+        .as_slice()
     } else {
-        M::SeccompNoUnix
+        // What a namespace would keep apart is closed instead.
+        [M::SeccompOwnProcess, M::SeccompOwnIpc].as_slice()
     });
+    if abi >= LANDLOCK_SOCKETS {
+        set.insert(M::LandlockSockets);
+    } else if !namespaces || abi < LANDLOCK_SCOPES {
+        set.insert(M::SeccompNoUnix);
+    }
     if plan.network == Network::None {
-        set.insert(M::SeccompNoNetwork);
-        if abi >= LANDLOCK_NETWORK {
-            set.insert(M::LandlockNetwork);
+        if namespaces {
+            set.insert(M::NetworkNamespace);
+        } else {
+            set.insert(M::SeccompNoNetwork);
+            if abi >= LANDLOCK_NETWORK {
+                set.insert(M::LandlockNetwork);
+            }
         }
     }
     Ok(set)
@@ -147,7 +168,7 @@ const fn held_but(by: &'static [Mechanism], note: &'static str) -> Judgement {
     }
 }
 
-/// Not in full: its whole mechanism is the namespace layer, which this version does not have.
+/// Not in full.
 const fn unheld(by: &'static [Mechanism], note: &'static str) -> Judgement {
     Judgement {
         held: false,
@@ -163,37 +184,55 @@ fn judge(
     set: &BTreeSet<Mechanism>,
 ) -> Judgement {
     use Promise as P;
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
-        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise),
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, kernel.root),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => {
+            files(promise, kernel.root, namespaces)
+        }
+        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, kernel.root, namespaces),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
 }
 
-fn files(promise: Promise) -> Judgement {
+fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
     match promise {
+        Promise::P3 if namespaces => held(&[M::MountNamespace]),
         Promise::P3 => unheld(
             &[],
-            "the mount namespace that holds it is not built yet: mode, owner, times and attributes of the person's own files outside can be changed",
+            "namespaces are refused here: mode, owner, times and attributes of the person's own files outside can be changed",
         ),
-        Promise::P4 => held(&[M::LandlockFiles, M::NoNewPrivs]),
-        Promise::P5 => held(&[M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P4 => held(&[M::MountNamespace, M::LandlockFiles, M::NoNewPrivs]),
+        Promise::P5 => held(&[M::MountNamespace, M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P6 if namespaces => held(&[M::MountNamespace, M::Seccomp]),
         Promise::P6 => unheld(
             &[M::Seccomp],
-            "fanotify, file handles and mounts are closed; inotify on paths outside needs the mount namespace, which is not built yet",
+            "fanotify, file handles and mounts are closed; namespaces are refused here, so inotify reaches paths outside",
         ),
+        Promise::P7 if namespaces => held(&[M::MountNamespace, M::LandlockFiles]),
         Promise::P7 => unheld(
             &[M::LandlockFiles],
-            "no FIFO outside opens; names and kinds of files outside show until the mount namespace is built",
+            "no FIFO outside opens; namespaces are refused here, so names and kinds of files outside show",
         ),
-        _ => held(&[M::LandlockFiles]),
+        Promise::P1 if root => unheld(
+            &[M::MountNamespace, M::LandlockFiles],
+            "as root, files in the granted system directories that only root may read can be read",
+        ),
+        _ => held(&[M::MountNamespace, M::LandlockFiles]),
     }
 }
 
-fn processes(promise: Promise, root: bool) -> Judgement {
+fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
     const OWN: &[Mechanism] = &[M::Capabilities, M::NoNewPrivs, M::Rlimits, M::Seccomp];
     match promise {
+        Promise::R1 if namespaces => held(&[
+            M::PidNamespace,
+            M::IpcNamespace,
+            M::LandlockFiles,
+            M::LandlockScopes,
+            M::Seccomp,
+            M::Keyring,
+        ]),
         Promise::R1 => unheld(
             &[
                 M::LandlockFiles,
@@ -203,20 +242,25 @@ fn processes(promise: Promise, root: bool) -> Judgement {
                 M::SeccompOwnIpc,
                 M::Keyring,
             ],
-            "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; names and command lines of other processes show in /proc until the process namespace is built",
+            "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; namespaces are refused here, so names and command lines of other processes show in /proc",
         ),
+        Promise::R2 if namespaces => held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup]),
         Promise::R2 => unheld(
             &[M::ProcessGroup, M::ParentDeath],
-            "ended with the supervisor: the server, its process group and what it adopted; a descendant in a session of its own outlives a SIGKILL of the supervisor until the process namespace is built",
+            "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",
         ),
-        Promise::R3 if root => held(OWN),
+        Promise::R3 if root || namespaces => held(OWN),
         Promise::R3 => unheld(
             OWN,
-            "no capability is held or can be gained; the bounding set of an ordinary user empties only in a user namespace, which is not built yet",
+            "no capability is held or can be gained; namespaces are refused here, and the bounding set of an ordinary user empties only in one",
+        ),
+        Promise::R5 if root || !namespaces => unheld(
+            &[M::Rlimits],
+            "bounded: private memory of each process, open files, file size, core files; the number of processes and shared memory are not, nor a core that the machine pipes to a program",
         ),
         Promise::R5 => unheld(
-            &[M::Rlimits],
-            "bounded: memory of each process, open files, file size, core dumps; the number of processes is not, until the user namespace is built",
+            &[M::Rlimits, M::UserNamespace],
+            "bounded: processes and threads, private memory of each process, open files, file size, core files; the memory of all processes together and shared memory are not, nor a core that the machine pipes to a program",
         ),
         _ => held(&[M::Seccomp]),
     }
@@ -224,9 +268,12 @@ fn processes(promise: Promise, root: bool) -> Judgement {
 
 fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Judgement {
     match promise {
+        Promise::N1 if set.contains(&M::NetworkNamespace) => {
+            held(&[M::NetworkNamespace, M::Seccomp])
+        }
         Promise::N1 if network == Network::None => held_but(
             &[M::SeccompNoNetwork, M::LandlockNetwork],
-            "there is no loopback inside until the network namespace is built",
+            "namespaces are refused here, so there is no loopback inside",
         ),
         Promise::N1 => held_but(
             &[M::Check],
@@ -234,9 +281,15 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
         ),
         Promise::N2 if set.contains(&M::SeccompNoUnix) => held_but(
             &[M::SeccompNoUnix, M::LandlockScopes],
-            "its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket, until the mount namespace is built, or on Linux 7.1 and later",
+            "namespaces are refused here, so its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket",
         ),
-        Promise::N2 => held(&[M::LandlockSockets, M::LandlockScopes]),
+        Promise::N2 if set.contains(&M::LandlockSockets) => {
+            held(&[M::MountNamespace, M::LandlockSockets, M::LandlockScopes])
+        }
+        Promise::N2 => held_but(
+            &[M::MountNamespace, M::LandlockScopes],
+            "a socket that lies in a directory it may read can be spoken to, until Linux 7.1",
+        ),
         Promise::N3 => held(&[M::Seccomp, M::Capabilities]),
         _ => held_but(&[M::Check], "not asked for: lists cannot be declared yet"),
     }
@@ -268,8 +321,8 @@ mod tests {
         for promise in Promise::ALL {
             for root in [false, true] {
                 let judged = match promise.id().split_at(1).0 {
-                    "P" => files(*promise),
-                    "R" => processes(*promise, root),
+                    "P" => files(*promise, root, !root),
+                    "R" => processes(*promise, root, !root),
                     "N" => network(*promise, Network::None, &BTreeSet::new()),
                     _ => supervisor(*promise),
                 };

@@ -106,6 +106,7 @@ pub(super) fn dir(
 ) -> Result<AbsolutePath, PlanError> {
     let searched = facts::search_path_grants(&search_path(stdio, None), person)?;
     let dir = git::check(&cwd.join(dir), person, &searched)?;
+    facts::off_path(&dir)?;
     AbsolutePath::new(&dir).map_err(|_| PlanError::NotUtf8 { path: dir })
 }
 

@@ -122,10 +122,11 @@ const fn promise(step: Step) -> &'static str {
         Step::Descriptors => "E2",
         Step::Keyring => "R1",
         Step::ParentDeath => "R2",
+        Step::Namespaces | Step::Mounts => "P3",
         Step::Capabilities => "R3",
         Step::Seccomp => "R4",
         Step::Limits => "R5",
-        Step::Spec | Step::Directory => "S5",
+        Step::Spec | Step::Directory | Step::Stage => "S5",
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -108,7 +109,10 @@ impl Home {
         private_directory(home)?;
         let lock = match Flock::lock(mark, FlockArg::LockExclusiveNonblock) {
             Ok(alone) => {
-                empty(&plan.tmp).map_err(at)?;
+                // A tree deeper than this process may hold open does not keep it from starting.
+                empty(&plan.tmp)
+                    .or_else(|_| set_aside(&plan.tmp))
+                    .map_err(at)?;
                 alone
                     .relock(FlockArg::LockShared)
                     .map_err(|errno| at(errno.into()))?;
@@ -159,7 +163,7 @@ fn private_directory(path: &Path) -> Result<(), LaunchError> {
         return Err(foreign("it belongs to another user"));
     }
     if metadata.mode() & 0o7777 != 0o700 {
-        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(at)?;
+        open_to_owner(&held).map_err(at)?;
     }
     Ok(())
 }
@@ -234,20 +238,48 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives every directory below a path to its owner. No other process of the server runs then:
-/// the caller holds the home alone.
+/// Moves a temporary directory beside the home that it lies in, where no server reaches it.
+fn set_aside(path: &Path) -> io::Result<()> {
+    let home = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    let (name, homes) = home
+        .file_name()
+        .zip(home.parent())
+        .ok_or(ErrorKind::InvalidInput)?;
+    let aside = tempfile::Builder::new()
+        .prefix(name)
+        .suffix(".left")
+        .tempdir_in(homes)?
+        .keep();
+    fs::rename(path, aside.join("tmp"))
+}
+
+/// Gives every directory below a path to its owner, each by its descriptor: a link is not
+/// followed, whoever swaps it in.
 fn open_up(path: &Path) -> io::Result<()> {
     let mut waiting: Vec<PathBuf> = vec![path.to_owned()];
     while let Some(directory) = waiting.pop() {
-        fs::set_permissions(&directory, Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&directory)? {
+        let held = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_PATH)
+            .open(&directory)?;
+        open_to_owner(&held)?;
+        for entry in fs::read_dir(own(&held))? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
+                waiting.push(directory.join(entry.file_name()));
             }
         }
     }
     Ok(())
+}
+
+/// A held file by a path that leads to it, whatever is renamed.
+fn own(held: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
+}
+
+fn open_to_owner(held: &File) -> io::Result<()> {
+    fs::set_permissions(own(held), Permissions::from_mode(0o700))
 }
 
 #[cfg(test)]

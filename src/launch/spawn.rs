@@ -4,15 +4,17 @@
     reason = "the one place that starts a server"
 )]
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::Stdio as Pipe;
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -58,8 +60,8 @@ pub async fn spawn(
             .mechanisms
             .contains(&Mechanism::Keyring),
     };
-    let mut shim = Shim::start(dir).map_err(LaunchError::Spawn)?;
-    let heard = timeout(LIMIT, shim.instruct(&spec)).await;
+    let mut shim = Shim::start(&spec, dir.as_ref()).map_err(LaunchError::Spawn)?;
+    let heard = timeout(LIMIT, shim.hear()).await;
     let reports = match heard {
         Ok(Ok(reports)) => reports,
         Ok(Err(error)) => return Err(shim.end(LaunchError::Spawn(error)).await),
@@ -77,26 +79,26 @@ pub async fn spawn(
     }
 }
 
-/// A started shim and our ends of its two pipes.
+/// A started shim and our end of its status pipe.
 struct Shim {
     child: Child,
-    spec: Option<pipe::Sender>,
     status: pipe::Receiver,
 }
 
 impl Shim {
-    /// Executes this very program anew, with an empty environment.
-    /// It inherits `dir` and its ends of the pipes, and opens them anew by their numbers.
-    fn start(dir: Option<OwnedFd>) -> io::Result<Self> {
-        let (spec_out, spec_in) = io::pipe()?;
+    /// Executes this very program anew, with an empty environment and the spec in a file in
+    /// memory: it holds secrets, and each stage reads it for itself. `dir` it inherits too.
+    fn start(spec: &Spec, dir: Option<&OwnedFd>) -> io::Result<Self> {
+        let mut text = File::from(memfd_create(c"spec", MFdFlags::MFD_CLOEXEC)?);
+        serde_json::to_writer(io::BufWriter::new(&mut text), spec)?;
         let (status_out, status_in) = io::pipe()?;
-        let (spec_out, status_in) = (OwnedFd::from(spec_out), OwnedFd::from(status_in));
-        for inherited in [&spec_out, &status_in].into_iter().chain(&dir) {
+        let held = dir.map(AsFd::as_fd);
+        for inherited in [text.as_fd(), status_in.as_fd()].into_iter().chain(held) {
             fcntl(inherited, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         let child = Command::new("/proc/self/exe")
-            .arg(shim::ARGUMENT)
-            .arg(spec_out.as_raw_fd().to_string())
+            .arg(shim::CONFINE)
+            .arg(text.as_raw_fd().to_string())
             .arg(status_in.as_raw_fd().to_string())
             .env_clear()
             .current_dir("/")
@@ -105,24 +107,12 @@ impl Shim {
             .stderr(Pipe::piped())
             .kill_on_drop(true)
             .spawn()?;
-        Ok(Self {
-            child,
-            spec: Some(pipe::Sender::from_owned_fd(spec_in.into())?),
-            status: pipe::Receiver::from_owned_fd(status_out.into())?,
-        })
+        let status = pipe::Receiver::from_owned_fd(status_out.into())?;
+        Ok(Self { child, status })
     }
 
-    /// Sends the spec and reads the status to its end: the exec, or the shim's end.
-    async fn instruct(&mut self, spec: &Spec) -> io::Result<Vec<u8>> {
-        let text = serde_json::to_vec(spec)?;
-        // The shim reads to the end of the pipe, so the pipe ends with this block.
-        if let Some(mut pipe) = self.spec.take() {
-            // A shim that ended has said why on the other pipe.
-            match pipe.write_all(&text).await {
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
-                _ => {}
-            }
-        }
+    /// Reads the status to its end: the exec, or the shim's end.
+    async fn hear(&mut self) -> io::Result<Vec<u8>> {
         let mut reports = Vec::new();
         self.status.read_to_end(&mut reports).await?;
         Ok(reports)

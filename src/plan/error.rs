@@ -54,6 +54,13 @@ pub enum PlanError {
         /// What it holds.
         why: &'static str,
     },
+    /// A place that every server gets, or that goes with the program, holds the home or the
+    /// state directory.
+    #[error("P1: {} would be granted, and the home or the state directory lies in it", path.display().to_string().escape_debug())]
+    HomeGranted {
+        /// Which.
+        path: PathBuf,
+    },
     /// The writable directory is missing or no directory.
     #[error("--dir {} {why}", path.display().to_string().escape_debug())]
     DirUnusable {
@@ -123,6 +130,7 @@ impl PlanError {
             Self::ProgramUnusable { .. } => "program-unusable",
             Self::ReadMissing { .. } => "read-missing",
             Self::ReadRefused { .. } => "read-refused",
+            Self::HomeGranted { .. } => "home-granted",
             Self::DirUnusable { .. } => "dir-unusable",
             Self::DirRefused { .. } => "dir-refused",
             Self::WritableProgram { .. } => "program-writable",

@@ -22,7 +22,7 @@ use super::places::Places;
 use super::program::Program;
 use super::{Grant, HostFacts, Person, PlanError, SearchPath, git, grants, program, record};
 use crate::confine::linux::apply;
-use crate::declaration::{AbsolutePath, EnvName, Stdio};
+use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
 
 /// The search path where `PATH` is unset, or names no absolute directory.
@@ -196,16 +196,27 @@ pub(crate) fn gather(
         system: &system,
         home: &person.home,
     };
+    // Stored values are no part of the digest, so none of them brings a program along.
     let named: Vec<PathBuf> = record::named(stdio)
         .into_iter()
+        .filter(|(_, why)| *why == ReadReason::Argument)
         .map(|(path, _)| path)
         .collect();
     let Installation { own, linked } = installation::around(&program, path, &named, ground);
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
     let (dir, held) = dir
-        .map(|dir| git::check_stored(dir, &places, &own))
+        .map(|dir| off_path(dir).and_then(|()| git::check_stored(dir, &places, &own)))
         .transpose()?
         .unzip();
+    let granted = system.iter().chain(&own).chain(&linked);
+    if let Some(grant) = granted
+        .into_iter()
+        .find(|grant| places.above_all(&grant.path))
+    {
+        return Err(PlanError::HomeGranted {
+            path: grant.path.clone(),
+        });
+    }
     let reads = record::look(&stdio.reads, &places)?;
     let present = stdio
         .pass
@@ -226,6 +237,28 @@ pub(crate) fn gather(
         present,
         kernel: apply::kernel_facts(),
     })
+}
+
+/// Refuses a writable directory that the caller finds programs in, or that holds one: what a
+/// server writes there the person runs, whatever the server's own `PATH` is (promise G1).
+///
+/// # Errors
+/// [`PlanError::DirRefused`].
+pub(crate) fn off_path(dir: &Path) -> Result<(), PlanError> {
+    let leads = |entry: &PathBuf| follow(entry).map_or_else(|_| entry.clone(), |led| led.resolved);
+    let dir = leads(&dir.to_owned());
+    match search_path()
+        .0
+        .iter()
+        .map(leads)
+        .find(|entry| entry.starts_with(&dir))
+    {
+        Some(entry) => Err(PlanError::DirRefused {
+            why: format!("{} is on your PATH", text::path(&entry)),
+            path: dir,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The search path's own grants, for `git::check` where the program is not there yet.

@@ -133,6 +133,10 @@ pub struct Plan {
     pub dir: Option<PathBuf>,
     /// Every path it gets, sorted, each once.
     pub grants: Vec<Grant>,
+    /// Paths as the declaration, `PATH` and programs spell them: the links along them are there
+    /// for the server, wherever they lead.
+    #[serde(skip)]
+    pub names: Vec<PathBuf>,
     /// What it may reach on the network.
     pub network: Network,
     /// What it may use.

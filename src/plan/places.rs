@@ -155,12 +155,21 @@ impl Places {
             .map(|name| format!("a directory named {} holds {}", name.name, name.reason))
     }
 
+    /// Whether a path lies where the system keeps no programs: settings, devices, processes,
+    /// sockets. Nothing there is granted whole, whatever `PATH` or a program's place says.
+    fn no_place_for_programs(path: &Path) -> bool {
+        ["/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/var/run"]
+            .iter()
+            .any(|tree| path.starts_with(tree))
+    }
+
     /// Whether a directory that a person or `PATH` names may be granted to be read and executed
     /// whole: it is none that others share, no home, and holds no secrets.
     #[must_use]
     pub(crate) fn may_be_whole(&self, dir: &Path) -> bool {
         let secrets = |place: &Place| place.holds == Holds::Secrets && place.path.starts_with(dir);
         !self.above_all(dir)
+            && !Self::no_place_for_programs(dir)
             && !self.in_state(dir)
             && !self.data.shared.iter().any(|tree| dir == tree.path)
             && !self.data.places.iter().any(secrets)

@@ -1,5 +1,6 @@
 //! From a declaration and what this machine says to a plan. Pure.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
@@ -52,7 +53,8 @@ pub(crate) fn resolve_in(
         variables: variables(stdio, facts, &home, &tmp)?,
         cwd: facts.dir.clone().unwrap_or_else(|| tmp.clone()),
         dir: facts.dir.clone(),
-        grants: grants::merge(ours, declared(stdio, facts, &home, &tmp)),
+        grants: grants::merge(ours, declared(stdio, facts, &home)),
+        names: names(stdio, facts)?,
         network: stdio.network,
         limits: stdio.limits.bound(),
         home,
@@ -99,6 +101,25 @@ fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanEr
     Ok(facts)
 }
 
+/// Every path that somebody spells: sorted, each once.
+fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
+    let mut names: BTreeSet<PathBuf> = grants::system_places()?
+        .into_iter()
+        .map(|place| place.path)
+        .filter(|path| !path.to_string_lossy().contains('*'))
+        .collect();
+    names.extend(facts.search_path.0.iter().cloned());
+    names.insert(facts.program.found.clone());
+    names.extend(facts.program.links.iter().cloned());
+    let spelled = stdio.argv().into_iter().chain(facts.program.prefix.clone());
+    for word in spelled {
+        let value = word.split_once('=').map(|(_, value)| value.to_owned());
+        let paths = [Some(word), value].into_iter().flatten().map(PathBuf::from);
+        names.extend(paths.filter(|path| path.is_absolute()));
+    }
+    Ok(names.into_iter().collect())
+}
+
 /// Every variable of the server with its source. `HOME` and `TMPDIR` are ours unless the person
 /// named them; `PATH`, if passed, is frozen to the search path that the program was found along.
 fn variables(
@@ -135,16 +156,14 @@ fn variables(
 }
 
 /// What the declaration itself grants.
-fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path, tmp: &Path) -> Vec<Grant> {
+fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path) -> Vec<Grant> {
     let write = |path: &Path, reason: &str| Grant {
         path: path.to_owned(),
         rights: Rights::Write,
         reason: reason.to_owned(),
     };
-    let mut declared = vec![
-        write(home, "its private home"),
-        write(tmp, "its private temporary directory"),
-    ];
+    // The temporary directory lies in it, and gets no rule by a path that the server can rename.
+    let mut declared = vec![write(home, "its private home and temporary directory")];
     declared.extend(facts.dir.iter().map(|dir| write(dir, "--dir")));
     let covered = |path: &Path| facts.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
     for (read, fact) in stdio.reads.iter().zip(&facts.reads) {

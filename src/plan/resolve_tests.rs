@@ -53,6 +53,7 @@ fn facts() -> HostFacts {
             landlock_abi: Some(7),
             arch: None,
             keyrings: true,
+            namespaces: Ok(()),
             root: false,
         },
     }
@@ -166,12 +167,7 @@ fn a_whole_plan() {
         {
           "path": "/home/u/.supervisor/home/0123456789abcdef",
           "rights": "write",
-          "reason": "its private home"
-        },
-        {
-          "path": "/home/u/.supervisor/home/0123456789abcdef/tmp",
-          "rights": "write",
-          "reason": "its private temporary directory"
+          "reason": "its private home and temporary directory"
         },
         {
           "path": "/home/u/keys/api",

@@ -130,7 +130,8 @@ async fn speak(command: tokio::process::Command, planted: &Planted) -> io::Resul
     let answer = client.call("greet", serde_json::json!({})).await?;
     let mut outcomes = Vec::new();
     for attempt in Attempt::ALL {
-        outcomes.push(client.attempt(attempt, &planted.target(attempt)).await?);
+        let told = client.attempt(attempt, &planted.target(attempt)).await?;
+        outcomes.push(planted.judged(attempt, told)?);
     }
     client.end().await?;
     Ok(Half { answer, outcomes })

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::attempt::{Attempt, CANARY, VARIABLE};
+use super::attempt::{Attempt, CANARY, Outcome, VARIABLE};
 use crate::approval::Approvals;
 use crate::approval::candidate::Candidate;
 use crate::declaration::store::State;
@@ -122,6 +122,25 @@ impl Planted {
             .env("HOME", &self.home)
             .env(VARIABLE, CANARY);
         command
+    }
+
+    /// What came of an attack, by its effect where it has one: a server may write a file of that
+    /// name in a place of its own.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn judged(&self, attempt: Attempt, told: Outcome) -> io::Result<Outcome> {
+        if attempt != Attempt::WriteOutside || !told.succeeded {
+            return Ok(told);
+        }
+        match fs::remove_file(self.target(attempt)) {
+            Ok(()) => Ok(told),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Outcome {
+                succeeded: false,
+                detail: "reached a place of its own".to_owned(),
+            }),
+            Err(error) => Err(error),
+        }
     }
 
     /// What an attack goes for.

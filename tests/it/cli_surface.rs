@@ -369,7 +369,7 @@ fn a_server_that_answers_nothing_keeps_its_yes() {
     let program = TestContext::program("fixture-server");
     for (words, said) in [
         (&["exit", "4"][..], "exited with code 4"),
-        (&["die", "9"], "was killed by SIGKILL"),
+        (&["die", "9"], "SIGKILL"),
         (&["circle"], "go round in a circle"),
         (&["twice"], "names a key twice"),
         (&["torrent"], "more than 64 MiB"),

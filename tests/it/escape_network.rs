@@ -38,9 +38,6 @@ fn n1_no_tcp_and_no_udp_without_a_network() {
         Attack::new(&context, &["udp", &udp_address])
             .with(&["--net", "none"])
             .is_held();
-        Attack::new(&context, &["listen"])
-            .with(&["--net", "none"])
-            .is_held();
         Attack::new(&context, &["tcp", &tcp_address]).is_allowed();
         Attack::new(&context, &["udp", &udp_address]).is_allowed();
     }

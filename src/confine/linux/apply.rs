@@ -3,11 +3,14 @@
 //! Each acts on the calling process, which is single-threaded and becomes the server. A step
 //! that does less than it was asked to is an error.
 
+#![expect(clippy::disallowed_methods, reason = "starts the probe of namespaces")]
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -49,6 +52,15 @@ pub enum ApplyError {
         #[source]
         source: landlock::PathFdError,
     },
+    /// A path that is mounted for the server.
+    #[error("{}: {source}", path.display())]
+    Held {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// Landlock refused a rule or the ruleset.
     #[error("{0}")]
     Landlock(#[from] landlock::RulesetError),
@@ -69,8 +81,41 @@ pub fn kernel_facts() -> KernelFacts {
             keyutils::Keyring::attach(keyutils::SpecialKeyring::Session).map_err(|error| error.0),
             Err(nix::libc::EPERM | nix::libc::ENOSYS)
         ),
+        namespaces: probe_namespaces(),
         root: geteuid().is_root(),
     }
+}
+
+/// The first argument of the process that tries whether namespaces can be had.
+pub const PROBE: &str = "__probe";
+
+/// Whether namespaces can be had: a throw-away process tries. What the kernel's settings say is
+/// not all there is to it: security modules and filters around us refuse too.
+fn probe_namespaces() -> Result<(), String> {
+    let output = Command::new("/proc/self/exe")
+        .arg(PROBE)
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned();
+        Err(if said.is_empty() {
+            "the attempt was killed".to_owned()
+        } else {
+            said
+        })
+    }
+}
+
+/// The attempt: enters namespaces and makes what only their owner can make.
+pub fn probe() -> Result<(), ApplyError> {
+    super::mount::enter(&super::namespace::Namespaces::for_a_probe())?;
+    super::mount::memory_at_root()
 }
 
 /// The newest ABI whose every part this kernel takes, found by building rulesets from the
@@ -130,6 +175,12 @@ pub fn die_with(supervisor: u32) -> Result<(), ApplyError> {
     }
 }
 
+/// The same, for a process whose parent has no number in its namespace.
+pub fn die_with_parent() -> Result<(), ApplyError> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    Ok(())
+}
+
 /// A session of its own without a terminal, and a umask that shuts others out.
 pub fn new_session() -> Result<(), ApplyError> {
     setsid()?;
@@ -154,13 +205,39 @@ pub fn new_keyring() -> Result<(), ApplyError> {
 /// Default dispositions and an empty mask. An ignored signal stays ignored across exec, a
 /// handled one is reset by it (`signal(7)`): so a handler is set for each. 32 and 33 are the
 /// C library's, `SIGKILL` and `SIGSTOP` cannot be set, and the library refuses handlers for
-/// faults (4, 8, 11), which no caller can leave ignored with effect.
+/// faults (4, 8, 11): a start with one of those ignored is refused.
 pub fn reset_signals() -> Result<(), ApplyError> {
+    if ignored()? & FAULTS != 0 {
+        let why = "the caller ignores SIGILL, SIGFPE or SIGSEGV, and the server would too";
+        return Err(io::Error::other(why).into());
+    }
     let unused = Arc::new(AtomicBool::new(false));
     for signal in (1..=64).filter(|signal| ![4, 8, 9, 11, 19, 32, 33].contains(signal)) {
         signal_hook::flag::register(signal, Arc::clone(&unused))?;
     }
     SigSet::empty().thread_set_mask()?;
+    Ok(())
+}
+
+/// SIGILL, SIGFPE, SIGSEGV as bits of a mask.
+const FAULTS: u64 = 1 << 3 | 1 << 7 | 1 << 10;
+
+/// The mask of ignored signals (`proc_pid_status(5)`).
+fn ignored() -> Result<u64, ApplyError> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    text.lines()
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok())
+        .ok_or_else(|| io::Error::other("/proc/self/status does not read").into())
+}
+
+/// What the supervisor itself needs of a caller: no blocked signal (it would not end when told
+/// to), children that are waited for (an ignored `SIGCHLD` reaps them unseen), and all the
+/// descriptors it may have.
+pub fn own_state() -> Result<(), ApplyError> {
+    SigSet::empty().thread_set_mask()?;
+    signal_hook::flag::register(nix::libc::SIGCHLD, Arc::new(AtomicBool::new(false)))?;
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
     Ok(())
 }
 
@@ -298,6 +375,22 @@ pub fn drop_capabilities() -> Result<bool, ApplyError> {
 /// No privilege is gained from here on, by any exec.
 pub fn no_new_privs() -> Result<(), ApplyError> {
     prctl::set_no_new_privs()?;
+    Ok(())
+}
+
+/// Keeps capabilities of the new namespaces across the exec of the next stage, which an
+/// ordinary user's process loses otherwise (`capabilities(7)`).
+pub fn keep_capabilities() -> Result<(), ApplyError> {
+    use caps::{CapSet, Capability, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    for capability in [
+        Capability::CAP_SYS_ADMIN,
+        Capability::CAP_SYS_RESOURCE,
+        Capability::CAP_SETPCAP,
+    ] {
+        caps::raise(None, CapSet::Inheritable, capability).map_err(failed)?;
+        caps::raise(None, CapSet::Ambient, capability).map_err(failed)?;
+    }
     Ok(())
 }
 

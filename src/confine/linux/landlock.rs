@@ -144,7 +144,7 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
         .into_iter()
         .filter(|right| right.since() <= abi)
         .collect();
-    let rules = plan
+    let mut rules: Vec<Rule> = plan
         .grants
         .iter()
         .map(|grant| Rule {
@@ -156,6 +156,16 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
                 .collect(),
         })
         .collect();
+    if confinement.mechanisms.contains(&Mechanism::MountNamespace) {
+        // Its own there, in memory.
+        let rights = kernel_rights(Rights::Write).iter().copied();
+        let rights: BTreeSet<Right> = rights.filter(|right| handled.contains(right)).collect();
+        let own = super::namespace::in_memory(plan).into_iter();
+        rules.extend(own.map(|path| Rule {
+            path,
+            rights: rights.clone(),
+        }));
+    }
     Rules {
         abi,
         handled,

@@ -6,6 +6,8 @@
 pub(crate) mod apply;
 pub(crate) mod landlock;
 pub(crate) mod limits;
+pub(crate) mod mount;
+pub(crate) mod namespace;
 pub(crate) mod seccomp;
 
 use std::collections::BTreeSet;
@@ -19,6 +21,8 @@ use crate::plan::Plan;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linux {
+    /// Namespaces and a root file system of its own, where they can be had.
+    pub namespaces: Option<namespace::Namespaces>,
     /// Files, sockets, signals and ports.
     pub landlock: landlock::Rules,
     /// System calls, in the order of installation.
@@ -42,6 +46,7 @@ pub fn lower(
         cure: "run on x86_64 or aarch64".to_owned(),
     })?;
     Ok(Linux {
+        namespaces: namespace::namespaces(plan, confinement),
         landlock: landlock::rules(plan, confinement, kernel.landlock_abi.unwrap_or(0)),
         seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,
         limits: limits::Rlimits::from(plan.limits),

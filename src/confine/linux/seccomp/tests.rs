@@ -462,7 +462,7 @@ fn sockets_by_family_type_and_protocol() {
         _ if family == local => true,
         _ if family == netlink => protocol == 0,
         _ if family == inet || family == inet6 => {
-            ![3, 10].contains(&kind) && [0, 1, 6, 17, 58].contains(&protocol)
+            ![3, 5, 6, 10].contains(&kind) && [0, 1, 6, 17, 58].contains(&protocol)
         }
         _ => false,
     };

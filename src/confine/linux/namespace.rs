@@ -1,0 +1,122 @@
+//! Grants lowered to namespaces and a root file system of the server's own, as data. Pure.
+//!
+//! What is not granted is not there: no name, no FIFO, no socket, nothing to change or watch.
+//! What is granted to be read is mounted read-only, so that no call changes it, whoever owns it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::confine::{Confinement, Mechanism};
+use crate::plan::{Grant, Plan, Rights};
+
+/// Inotify instances that the server's user may have in its namespace.
+const INOTIFY_INSTANCES: u32 = 128;
+/// Paths it may watch in all.
+const INOTIFY_WATCHES: u32 = 65_536;
+/// Bytes of each file system in memory that is the server's own.
+const MEMORY: u64 = 1 << 30;
+
+/// Namespaces of the server's own, and what is mounted there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Namespaces {
+    /// A network of its own, with nothing but a loopback.
+    pub network: bool,
+    /// Mounted read-only, a parent before what lies in it.
+    pub read_only: Vec<PathBuf>,
+    /// Mounted writable, after those.
+    pub writable: Vec<PathBuf>,
+    /// Paths as somebody spells them: the links along them are made anew.
+    pub names: Vec<PathBuf>,
+    /// Processes and threads.
+    pub processes: u64,
+    /// See [`INOTIFY_INSTANCES`].
+    pub inotify_instances: u32,
+    /// See [`INOTIFY_WATCHES`].
+    pub inotify_watches: u32,
+    /// File systems in memory of its own.
+    pub in_memory: Vec<PathBuf>,
+    /// Bytes of each of them.
+    pub memory: u64,
+}
+
+impl Namespaces {
+    /// The least that shows whether namespaces can be had.
+    #[must_use]
+    pub fn for_a_probe() -> Self {
+        Self {
+            network: true,
+            read_only: Vec::new(),
+            writable: Vec::new(),
+            names: Vec::new(),
+            processes: u64::MAX,
+            inotify_instances: INOTIFY_INSTANCES,
+            inotify_watches: INOTIFY_WATCHES,
+            in_memory: Vec::new(),
+            memory: MEMORY,
+        }
+    }
+}
+
+/// The namespaces of a plan; `None` where the confinement has none.
+#[must_use]
+pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> {
+    if !confinement.mechanisms.contains(&Mechanism::MountNamespace) {
+        return None;
+    }
+    let (writable, read): (Vec<&Grant>, Vec<&Grant>) = plan
+        .grants
+        .iter()
+        .filter(|grant| !made_anew(&grant.path))
+        .partition(|grant| grant.rights == Rights::Write);
+    Some(Namespaces {
+        network: confinement
+            .mechanisms
+            .contains(&Mechanism::NetworkNamespace),
+        read_only: outermost(&read),
+        // One in another stays: the outer may be a link's target later, a mount is not.
+        writable: writable.iter().map(|grant| grant.path.clone()).collect(),
+        names: plan.names.clone(),
+        processes: plan.limits.processes,
+        inotify_instances: INOTIFY_INSTANCES,
+        inotify_watches: INOTIFY_WATCHES,
+        in_memory: in_memory(plan),
+        memory: MEMORY,
+    })
+}
+
+/// Where everybody may write outside: there the server gets a file system in memory. Not where
+/// something granted lies below: the names on the way to that are not the server's to list.
+#[must_use]
+pub fn in_memory(plan: &Plan) -> Vec<PathBuf> {
+    let granted = |place: &Path| {
+        plan.grants
+            .iter()
+            .any(|grant| grant.path.starts_with(place))
+    };
+    ["/tmp", "/var/tmp", "/dev/shm"]
+        .map(PathBuf::from)
+        .into_iter()
+        .filter(|place| !granted(place))
+        .collect()
+}
+
+/// Whether a path lies in a file system that the server gets one of its own of.
+fn made_anew(path: &Path) -> bool {
+    ["/proc", "/dev"].iter().any(|own| path.starts_with(own))
+}
+
+/// The paths that lie in no other: a mount brings all below it.
+fn outermost(grants: &[&Grant]) -> Vec<PathBuf> {
+    let mut kept: Vec<PathBuf> = Vec::new();
+    let mut paths: Vec<&PathBuf> = grants.iter().map(|grant| &grant.path).collect();
+    // Component by component a parent sorts before what lies in it.
+    paths.sort();
+    for path in paths {
+        if !kept.iter().any(|parent| path.starts_with(parent)) {
+            kept.push(path.clone());
+        }
+    }
+    kept
+}
