@@ -9,7 +9,7 @@ use crate::confine::{Standing, State};
 use crate::declaration::Network;
 use crate::error::Error;
 use crate::launch::{self, Explanation};
-use crate::plan::{Grant, Plan, Rights, RunRequest, Source, Variable, facts};
+use crate::plan::{Grant, Rights, RunRequest, Source, Variable, facts};
 use crate::text;
 
 /// Runs the command.
@@ -46,10 +46,8 @@ fn page(explanation: &Explanation) -> String {
         approval(&explanation.approval)
     ));
     page.heading("runs");
-    page.item(
-        &text::path(&plan.exec),
-        &text::words(plan.argv.iter().map(String::as_str)),
-    );
+    page.item("executes", &text::path(&plan.exec));
+    page.item("as", &text::words(plan.argv.iter().map(String::as_str)));
     page.heading("variables");
     for variable in &plan.variables {
         page.item(variable.name.as_str(), &source(variable));
@@ -65,7 +63,7 @@ fn page(explanation: &Explanation) -> String {
     page.heading("network");
     page.item(network(plan.network), "");
     page.heading("limits");
-    limits(&mut page, plan);
+    limits(&mut page, explanation);
     page.heading("administrator");
     let verdict = &explanation.verdict;
     page.item(
@@ -102,15 +100,15 @@ impl Page {
     pub(super) fn item(&mut self, word: &str, rest: &str) {
         let first = format!("  {word:<14} ");
         let next = " ".repeat(17);
+        if rest.is_empty() {
+            return self.line(&first);
+        }
         let options = textwrap::Options::new(80)
             .initial_indent(&first)
             .subsequent_indent(&next)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         for line in textwrap::wrap(rest, options) {
             self.line(&line);
-        }
-        if rest.is_empty() {
-            self.line(&first);
         }
     }
 }
@@ -160,19 +158,20 @@ const fn network(network: Network) -> &'static str {
     }
 }
 
-fn limits(page: &mut Page, plan: &Plan) {
+fn limits(page: &mut Page, explanation: &Explanation) {
+    let limits = &explanation.plan.limits;
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-    page.item(
-        "memory",
-        &format!("{} in each process", mib(plan.limits.memory)),
-    );
-    page.item(
-        "processes",
-        &format!("{} (not enforced yet: see R5)", plan.limits.processes),
-    );
-    page.item("open files", &plan.limits.files.to_string());
-    page.item("file size", &mib(plan.limits.file_size));
-    page.item("core dumps", "none");
+    page.item("memory", &format!("{} in each process", mib(limits.memory)));
+    let counted = explanation.lowered.namespaces.is_some();
+    let counted = if counted {
+        ""
+    } else {
+        " (not bounded here: see R5)"
+    };
+    page.item("processes", &format!("{}{counted}", limits.processes));
+    page.item("open files", &limits.files.to_string());
+    page.item("file size", &mib(limits.file_size));
+    page.item("core files", "none");
 }
 
 fn promise(page: &mut Page, standing: &Standing) {

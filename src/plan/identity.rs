@@ -79,7 +79,7 @@ fn nanoseconds(seconds: i64, rest: i64) -> i64 {
 /// The content and the fields of a regular file; never waits on a FIFO or device.
 ///
 /// # Errors
-/// As [`find`]; [`PlanError::Look`] also where it changed while it was read.
+/// As [`super::program::find`]; [`PlanError::Look`] also where it changed while it was read.
 pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
     let look = |source| PlanError::Look {
         path: path.display().to_string(),

@@ -15,10 +15,10 @@
 mod support;
 
 mod attack;
-mod cli_commands;
-mod cli_everywhere;
 mod cli_aliases;
+mod cli_commands;
 mod cli_directories;
+mod cli_everywhere;
 mod cli_programs;
 mod cli_state;
 mod cli_state_kills;
