@@ -10,6 +10,7 @@
 pub(crate) mod approvals;
 pub(crate) mod candidate;
 pub(crate) mod error;
+mod line;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod record;

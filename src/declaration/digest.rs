@@ -6,131 +6,14 @@
 //! Place on the path: declaration → **digest** → approval.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use super::{AbsolutePath, Allow, Declaration, EnvName, Limits, Network, Pin, Server};
 use crate::confine::Promise;
 
-const LAUNCH_DOMAIN: &str = "supervisor launch v1\n";
-const DECLARATION_DOMAIN: &str = "supervisor declaration v1\n";
-
-/// A word that is no digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a digest is 64 lower-case hexadecimal digits")]
-pub struct NotADigest;
-
-macro_rules! digest {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
-
-        impl $name {
-            /// All 64 digits.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = NotADigest;
-
-            fn from_str(word: &str) -> Result<Self, NotADigest> {
-                let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-                if word.len() == 64 && word.bytes().all(digit) {
-                    Ok(Self(word.to_owned()))
-                } else {
-                    Err(NotADigest)
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = String::deserialize(deserializer)?;
-                word.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-
-digest! {
-    /// The hash of what is started: transport, command line, URL, names of variables, directory.
-    /// The private home goes by it, so that a widening keeps its caches.
-    LaunchDigest
-}
-
-digest! {
-    /// The hash of all a declaration would do; what an approval is given to.
-    Digest
-}
-
-digest! {
-    /// The hash of all a server says about itself; what the second yes is given to.
-    SurfaceDigest
-}
-
-digest! {
-    /// The hash of one item of a surface: its pin.
-    ItemDigest
-}
-
-impl SurfaceDigest {
-    /// Over the canonical form of the sorted list of pins.
-    #[must_use]
-    pub(crate) fn of(pins: &Value) -> Self {
-        Self(hash("supervisor surface v1\n", pins))
-    }
-
-    /// The first 8 digits, as people are shown it.
-    #[must_use]
-    pub fn short(&self) -> &str {
-        self.as_str().get(..8).unwrap_or_default()
-    }
-}
-
-impl ItemDigest {
-    /// Over the canonical form of `{"kind", "name", "item"}`.
-    #[must_use]
-    pub(crate) fn of(item: &Value) -> Self {
-        Self(hash("supervisor surface item v1\n", item))
-    }
-}
-
-impl Digest {
-    /// The first 8 digits, as people are shown it.
-    #[must_use]
-    pub fn short(&self) -> &str {
-        self.0.get(..8).unwrap_or(&self.0)
-    }
-}
-
-impl LaunchDigest {
-    /// The first 16 digits: the name of the private home, short because servers bind Unix
-    /// sockets below it and `sun_path` holds 107 bytes.
-    #[must_use]
-    pub fn home_name(&self) -> &str {
-        self.0.get(..16).unwrap_or(&self.0)
-    }
-}
+pub use super::hash::{Digest, ItemDigest, LaunchDigest, SurfaceDigest};
 
 /// The digest of what a server is started with.
 #[must_use]
@@ -223,7 +106,7 @@ impl CanonicalLaunch {
     /// Its hash.
     #[must_use]
     pub fn digest(&self) -> LaunchDigest {
-        LaunchDigest(hash(LAUNCH_DOMAIN, &self.value()))
+        LaunchDigest::of(&self.value())
     }
 
     fn value(&self) -> Value {
@@ -313,10 +196,7 @@ impl Canonical {
     /// Its hash.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest(hash(
-            DECLARATION_DOMAIN,
-            &self.value(self.launch.digest().0.into()),
-        ))
+        Digest::of(&self.value(self.launch.digest().as_str().into()))
     }
 
     fn value(&self, launch: Value) -> Value {
@@ -388,22 +268,6 @@ fn limits(keys: &mut Map<String, Value>, limits: Limits) {
     if !named.is_empty() {
         keys.insert("limits".to_owned(), named.into());
     }
-}
-
-fn hash(domain: &str, value: &Value) -> String {
-    // Canonicalizing fails for a number that is not finite only, and here are none; plain JSON
-    // is the same bytes then, since the keys above stand in order.
-    let bytes =
-        serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes());
-    let hash = Sha256::new()
-        .chain_update(domain)
-        .chain_update(bytes)
-        .finalize();
-    hash.iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            text.push_str(&format!("{byte:02x}"));
-            text
-        })
 }
 
 #[cfg(test)]

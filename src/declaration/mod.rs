@@ -18,6 +18,7 @@ pub(crate) mod document;
 pub(crate) mod entry;
 pub(crate) mod file;
 pub(crate) mod file_error;
+pub(crate) mod hash;
 pub(crate) mod loader;
 pub(crate) mod names;
 pub(crate) mod place;
