@@ -131,6 +131,18 @@ impl Candidate {
         }
     }
 
+    /// Whether an approval that holds is out of date all the same: its program is found no
+    /// more along the `PATH` frozen with it, or holds something else. Asking again renews it.
+    #[must_use]
+    pub fn is_stale(&self, approvals: &Approvals) -> bool {
+        self.approval == Approval::Given
+            && match (&self.program, approvals.record(&self.digest)) {
+                (Some(Ok(program)), Some(record)) => record.upgraded(program).is_some(),
+                (Some(Err(_)), _) => true,
+                _ => false,
+            }
+    }
+
     /// The same, with what is named at the question.
     ///
     /// # Errors

@@ -74,9 +74,11 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     let earlier = approvals.latest_surface(alias);
     Approvals::declare(&state, alias, &declaration)?;
     let approvals = Approvals::read(&state)?;
-    let given = before.approval == Approval::Given;
+    let stale = before.is_stale(&approvals);
+    let anew = before.approval != Approval::Given || stale;
     let candidate =
-        Candidate::look(alias.clone(), declaration, &approvals, !given).marked(&person)?;
+        Candidate::look(alias.clone(), declaration, &approvals, anew).marked(&person)?;
+    let changed = if stale { vec![Word::Program] } else { changed };
     if line.json {
         let file = state.file().display().to_string();
         return Ok(render::json(
@@ -93,7 +95,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
         inspect: line.inspect,
         earlier: earlier.as_ref(),
     };
-    show(&asking, candidate, &changed)
+    show(&asking, candidate, &changed, stale)
 }
 
 /// Where the line was typed; nowhere, where that directory is gone: then a relative path in the
@@ -116,7 +118,12 @@ pub(super) struct Asking<'a> {
     pub(super) earlier: Option<&'a Surface>,
 }
 
-fn show(asking: &Asking<'_>, candidate: Candidate, changed: &[Word]) -> Result<ExitCode, Error> {
+fn show(
+    asking: &Asking<'_>,
+    candidate: Candidate,
+    changed: &[Word],
+    stale: bool,
+) -> Result<ExitCode, Error> {
     let Asking { person, state, .. } = asking;
     let alias = candidate.alias.clone();
     let file = shown_path(&state.file(), &person.home);
@@ -129,7 +136,7 @@ fn show(asking: &Asking<'_>, candidate: Candidate, changed: &[Word]) -> Result<E
     if shown != ExitCode::SUCCESS {
         return Ok(shown);
     }
-    if candidate.approval == Approval::Given {
+    if candidate.approval == Approval::Given && !stale {
         return Ok(render::human(&format!(
             "{alias} is approved as it stands\n"
         )));

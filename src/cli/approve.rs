@@ -32,11 +32,17 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     let approvals = Approvals::read(&state)?;
     let earlier = approvals.latest_surface(&alias);
     let now = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
-    if now.approval != Approval::Given && !args.surface {
+    let stale = now.is_stale(&approvals);
+    if (now.approval != Approval::Given || stale) && !args.surface {
         let candidate =
             Candidate::look(alias.clone(), declaration, &approvals, true).marked(&person)?;
         let is_program = matches!(candidate.declaration.server, Server::Stdio(_));
-        first(&state, candidate, now.approval.changed())?;
+        let changed = if stale {
+            &[Word::Program]
+        } else {
+            now.approval.changed()
+        };
+        first(&state, candidate, changed)?;
         if !is_program {
             return Ok(ExitCode::SUCCESS);
         }

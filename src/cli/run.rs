@@ -105,7 +105,9 @@ fn say_what_differs(explanation: &Explanation) {
         }
     }
     if let Some(upgraded) = &explanation.upgraded {
-        render::note(&format!("{alias}: {upgraded}"));
+        render::note(&format!(
+            "{alias}: {upgraded}; to approve it: supervisor approve {alias}"
+        ));
     }
 }
 

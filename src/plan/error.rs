@@ -158,7 +158,10 @@ impl PlanError {
             Self::NoHome => "export HOME=/path/of/your/home   # it must be there".to_owned(),
             Self::RelativeState { .. } => "export SUPERVISOR_HOME=\"$HOME/.supervisor\"   # or unset it".to_owned(),
             Self::ProgramNotFound { program } => {
-                format!("which {}   # install it, or declare it by its absolute path", crate::text::word(program))
+                format!(
+                    "which {}   # if it is there, `supervisor approve ALIAS` looks along your PATH again",
+                    crate::text::word(program)
+                )
             }
             Self::ReadMissing { .. } | Self::ReadRefused { .. } => {
                 "supervisor add ALIAS --read PATH -- …   # declare it again with a path that is there".to_owned()
