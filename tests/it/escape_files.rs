@@ -295,3 +295,58 @@ fn g1_is_checked_again_at_each_start() {
     assert_eq!(answer["error"]["data"]["code"], "dir-refused");
     assert_eq!(host.end().0, 126);
 }
+
+#[test]
+fn p3_changes_no_mode_and_no_time_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let file = context.make_file("outside/file", "kept");
+        let before = fs::metadata(&file).unwrap();
+        for words in [["mode", &at(&file)], ["time", &at(&file)]] {
+            let attack = Attack::new(&context, &words);
+            assert!(attack.alone().got, "{words:?}");
+            context.make_file("outside/file", "kept");
+            attack.is_stopped();
+            assert_eq!(
+                fs::metadata(&file).unwrap().permissions(),
+                before.permissions()
+            );
+        }
+        // What it may read it may not change either.
+        let path = file.to_str().unwrap();
+        Attack::new(&context, &["mode", &at(&file)])
+            .with(&["--read", path])
+            .is_stopped();
+        let dir = context.make_directory("dir");
+        let own = context.make_file("dir/own", "x");
+        Attack::new(&context, &["mode", &at(&own)])
+            .with(&["--dir", dir.to_str().unwrap()])
+            .is_allowed();
+    }
+}
+
+#[test]
+fn p6_watches_no_path_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        Attack::new(&context, &["watch", &at(&context.path("outside"))]).is_held();
+        let dir = context.make_directory("dir");
+        let flags = ["--dir", dir.to_str().unwrap()];
+        Attack::new(&context, &["watch", &at(&dir)])
+            .with(&flags)
+            .is_allowed();
+    }
+}
+
+#[test]
+fn p7_sees_no_name_and_opens_no_fifo_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let file = context.make_file("outside/file", "kept");
+        Attack::new(&context, &["see", &at(&file)]).is_held();
+        let fifo = context.path("outside/fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();
+        fs::set_permissions(&fifo, fs::Permissions::from_mode(0o666)).unwrap();
+        Attack::new(&context, &["fifo", &at(&fifo)]).is_held();
+    }
+}

@@ -86,3 +86,15 @@ fn n3_no_socket_that_configures_or_bypasses() {
         }
     }
 }
+
+#[test]
+fn n2_its_own_sockets_work() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let dir = context.make_directory("dir");
+        let flags = ["--dir", dir.to_str().unwrap()];
+        Attack::new(&context, &["own-socket", &at(&dir.join("s"))])
+            .with(&flags)
+            .is_allowed();
+    }
+}

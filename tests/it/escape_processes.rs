@@ -131,3 +131,39 @@ fn r2_the_server_ends_with_a_killed_supervisor() {
         );
     }
 }
+
+#[test]
+fn r1_reads_no_command_line_outside() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let victim = Victim::new(&context);
+        let attack = Attack::new(&context, &["name-of", &victim.id()]);
+        assert!(attack.alone().detail.contains("stay"));
+        // The number may be another process's of its own.
+        assert!(!attack.confined().detail.contains("stay"));
+    }
+}
+
+#[test]
+fn r2_a_daemon_ends_with_a_killed_supervisor() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let dir = context.make_directory("dir");
+        let file = dir.join("daemon");
+        let attack =
+            Attack::new(&context, &["daemon", &at(&file)]).with(&["--dir", dir.to_str().unwrap()]);
+        attack.declare();
+        let mut host = context.host("probe");
+        host.message();
+        let daemons = || with_word(file.to_str().unwrap());
+        assert!(
+            comes_true(|| !daemons().is_empty()),
+            "there is a daemon to end"
+        );
+        host.kill();
+        assert!(
+            comes_true(|| daemons().is_empty()),
+            "the daemon outlived a killed supervisor"
+        );
+    }
+}
