@@ -39,7 +39,7 @@ fn page(trial: &Trial) -> String {
     page.push('\n');
     page.push_str("then it attacked, once alone and once confined:\n\n");
     page.push_str(&format!(
-        "  {:<34} {:<11} {}\n",
+        "  {:<32} {:<11} {}\n",
         "attack", "alone", "confined"
     ));
     for row in &trial.rows {
@@ -62,7 +62,7 @@ fn line(row: &Row) -> String {
     let confined = text::printable(&row.confined.detail);
     let verdict = if row.held() { "held " } else { "NOT HELD " };
     format!(
-        "  {:<34} {alone:<11} {} {verdict}{confined}\n",
+        "  {:<32} {alone:<11} {} {verdict}{confined}\n",
         row.attempt.text(),
         row.promise
     )

@@ -86,10 +86,10 @@ impl Attempt {
             Self::ReadHomeKey => "read a private key in the home",
             Self::ReadState => "read the state and stored values",
             Self::WriteOutside => "write outside its directories",
-            Self::ConnectSocket => "connect to an agent's Unix socket",
-            Self::SignalSupervisor => "signal the process that started it",
+            Self::ConnectSocket => "connect to an agent's socket",
+            Self::SignalSupervisor => "signal what started it",
             Self::SeeEnvironment => "see the caller's environment",
-            Self::ConnectPort => "connect to a TCP port (--net none)",
+            Self::ConnectPort => "connect to a port (--net none)",
         }
     }
 
