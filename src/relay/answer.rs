@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::envelope::Id;
-use super::{Exit, Refusal};
+use super::{End, Exit, Refusal};
 
 /// A line that is no JSON.
 pub(super) const PARSE_ERROR: i64 = -32_700;
@@ -108,6 +108,18 @@ pub(crate) fn fate(exit: Exit) -> String {
             format!("exited with code {code} (as after {})", signal(code - 128))
         }
         Exit::Code(code) => format!("exited with code {code}"),
+    }
+}
+
+/// What became of a server that we ended, and why.
+pub(crate) fn stopped(exit: Exit, end: End) -> String {
+    let fate = fate(exit);
+    match end {
+        End::HostLeft => format!(
+            "{fate}, since the host closed its pipes and the server did not end within 1 s,"
+        ),
+        End::Signalled(number) => format!("{fate}, since the supervisor got {},", signal(number)),
+        End::ServerEnded | End::ServerClosed => fate,
     }
 }
 

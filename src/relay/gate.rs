@@ -9,7 +9,7 @@ use super::answer::{self, Data};
 use super::envelope::{self, Id, Malformed, Message, Params};
 use super::filter::{self, Called, Tools};
 use super::ledger::{Answer, Full, Ledger, Open};
-use super::{Counters, Exit, Settings, sanitize};
+use super::{Counters, End, Exit, Settings, sanitize};
 
 /// Requests of the host that may wait for the server.
 pub(super) const MAX_ASKED: usize = 4_096;
@@ -62,6 +62,8 @@ pub(super) enum Fault {
 pub(super) enum Gone {
     /// It ended.
     Ended(Exit),
+    /// We ended it, for this reason.
+    Stopped(Exit, End),
     /// It lives and closed its stdout.
     Mute,
 }
@@ -286,6 +288,7 @@ impl Gate {
         let what = format!("{method}{}", tool.unwrap_or_default());
         let (fate, exit) = match gone {
             Gone::Ended(exit) => (answer::fate(exit), Some(exit.code())),
+            Gone::Stopped(exit, end) => (answer::stopped(exit, end), Some(exit.code())),
             Gone::Mute => ("closed its stdout".to_owned(), None),
         };
         let message = format!("server {alias} {fate} before it answered {what}");

@@ -269,12 +269,18 @@ impl Run {
             return false;
         }
         self.settled = true;
-        let lines = self.gate.close(Gone::Ended(exit));
+        let (gone, fate) = match self.shutdown.end() {
+            Some(end @ (End::HostLeft | End::Signalled(_))) if exit.code() != 0 => {
+                (Gone::Stopped(exit, end), answer::stopped(exit, end))
+            }
+            _ => (Gone::Ended(exit), answer::fate(exit)),
+        };
+        let lines = self.gate.close(gone);
         self.down.add(lines);
         let by_itself = self.shutdown.end() == Some(End::ServerEnded);
         if by_itself || exit.code() != 0 {
             self.record
-                .say(&format!("the server {}", answer::fate(exit)));
+                .say(&format!("the server {}", fate.trim_end_matches(',')));
         }
         self.record.finish(&self.gate.counters);
         true
