@@ -171,7 +171,7 @@ impl PlanError {
                 format!("mkdir -p {dir}; supervisor add ALIAS --dir {dir} -- …")
             }
             Self::DirRefused { .. } => {
-                "supervisor add ALIAS --dir DIR -- …   # name a directory outside any repository".to_owned()
+                "supervisor add ALIAS --dir DIR -- …   # name another directory".to_owned()
             }
             Self::WritableProgram { .. } => {
                 "supervisor add ALIAS -- …   # declare what runs from where no server may write".to_owned()

@@ -156,9 +156,13 @@ fn see_environment() -> io::Result<String> {
     saw(&String::from_utf8_lossy(&bytes), "saw it in /proc")
 }
 
-/// The system's word, without the number.
+/// What stopped it, in a few words for the table.
 fn why(error: &io::Error) -> String {
-    let text = error.to_string();
+    let text = match error.kind() {
+        io::ErrorKind::NotFound => return "it is not there".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => return "it is read-only".to_owned(),
+        _ => error.to_string(),
+    };
     text.split(" (os error")
         .next()
         .unwrap_or_default()

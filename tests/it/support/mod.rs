@@ -45,7 +45,8 @@ pub fn is_root() -> bool {
 fn programs() -> &'static Path {
     static PROGRAMS: OnceLock<TempDir> = OnceLock::new();
     let made = PROGRAMS.get_or_init(|| {
-        let directory = open_directory();
+        sweep();
+        let directory = open_directory_named(&format!("{PROGRAMS}{}-", std::process::id()));
         let supervisor = Path::new(env!("CARGO_BIN_EXE_supervisor"));
         let built = supervisor.parent().unwrap();
         install(supervisor, &directory.path().join("supervisor"));
@@ -70,9 +71,31 @@ fn install(from: &Path, to: &Path) {
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// What the directory of the programs is called, before the number of the process it is for: it
+/// lives as long as that process, and nothing is left to remove it then.
+const PROGRAMS: &str = "sv-test-programs-";
+
+/// Removes the programs of test runs that have ended.
+fn sweep() {
+    for entry in fs::read_dir("/tmp").unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let number = name
+            .strip_prefix(PROGRAMS)
+            .and_then(|rest| rest.split('-').next());
+        if number.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
+            // Another run may be quicker, or it may be another user's.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn open_directory() -> TempDir {
+    open_directory_named("sv-test-")
+}
+
+fn open_directory_named(prefix: &str) -> TempDir {
     let directory = tempfile::Builder::new()
-        .prefix("sv-test-")
+        .prefix(prefix)
         .tempdir_in("/tmp")
         .unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
