@@ -46,7 +46,7 @@ fn programs() -> &'static Path {
     static PROGRAMS: OnceLock<TempDir> = OnceLock::new();
     let made = PROGRAMS.get_or_init(|| {
         sweep();
-        let directory = open_directory_named(&format!("{PROGRAMS}{}-", std::process::id()));
+        let directory = open_directory_named(&format!("{PREFIX}{}-", std::process::id()));
         let supervisor = Path::new(env!("CARGO_BIN_EXE_supervisor"));
         let built = supervisor.parent().unwrap();
         install(supervisor, &directory.path().join("supervisor"));
@@ -73,7 +73,7 @@ fn install(from: &Path, to: &Path) {
 
 /// What the directory of the programs is called, before the number of the process it is for: it
 /// lives as long as that process, and nothing is left to remove it then.
-const PROGRAMS: &str = "sv-test-programs-";
+const PREFIX: &str = "sv-test-programs-";
 
 /// Removes the programs of test runs that have ended.
 fn sweep() {
