@@ -80,7 +80,7 @@ fn sweep() {
     for entry in fs::read_dir("/tmp").unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let number = name
-            .strip_prefix(PROGRAMS)
+            .strip_prefix(PREFIX)
             .and_then(|rest| rest.split('-').next());
         if number.is_some_and(|number| !Path::new("/proc").join(number).exists()) {
             // Another run may be quicker, or it may be another user's.
