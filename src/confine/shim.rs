@@ -14,7 +14,6 @@
     reason = "the shim opens what it is told to execute and starts its next stage"
 )]
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{CString, NulError, OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -29,20 +28,20 @@ use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::unistd::{chdir, close, execveat, fchdir};
-use serde::{Deserialize, Serialize};
 
-use super::Mechanism;
 use super::init as first;
 use super::linux::apply::{self, ApplyError};
+use super::linux::kernel;
+use super::linux::mount;
 use super::linux::namespace::Namespaces;
 use super::linux::seccomp::{self, SeccompError};
-use super::linux::{Linux, mount};
+use super::spec::{Enforced, Failed, Report, Spec, Step};
 use crate::error::FAILED;
 use crate::plan::program::Stat;
 
 /// The first arguments of the processes on the way to a server, in their order, and of the one
 /// that tries whether namespaces can be had.
-pub const ARGUMENTS: [&str; 4] = [CONFINE, INIT, EXEC, apply::PROBE];
+pub const ARGUMENTS: [&str; 4] = [CONFINE, INIT, EXEC, kernel::PROBE];
 /// What the supervisor starts: session, limits, namespaces, mounts.
 pub const CONFINE: &str = "__confine";
 /// The first process of the server's process namespace.
@@ -50,106 +49,12 @@ const INIT: &str = "__init";
 /// What becomes the server: Landlock, filters, exec.
 const EXEC: &str = "__exec";
 
-/// What the supervisor tells the shim. Holds secrets: it travels over a pipe and has no `Debug`.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spec {
-    /// The process whose end is the server's end.
-    pub supervisor: u32,
-    /// The file to execute.
-    pub exec: PathBuf,
-    /// Its command line.
-    pub argv: Vec<String>,
-    /// All its variables.
-    pub env: Vec<(String, String)>,
-    /// Where it starts, unless in `dir`.
-    pub cwd: PathBuf,
-    /// The directory it may write, and the inherited descriptor of the one that was checked.
-    pub dir: Option<(PathBuf, RawFd)>,
-    /// Files that must still be what they were when they were looked at.
-    pub unchanged: Vec<(PathBuf, Stat)>,
-    /// The rules.
-    pub rules: Linux,
-    /// Whether a session keyring of its own is made.
-    pub keyring: bool,
-}
-
-/// What the shim tells the supervisor, one JSON object a line.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Report {
-    /// Everything is in force; the exec is next.
-    Enforced(Enforced),
-    /// A step failed; nothing of the server's ran.
-    Failed(Failed),
-}
-
-/// What the kernel took.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Enforced {
-    /// The mechanisms in force.
-    pub mechanisms: BTreeSet<Mechanism>,
-    /// Whether the capability bounding set is empty too.
-    pub bounding_set_empty: bool,
-}
-
-/// The step that failed and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Failed {
-    /// Which.
-    pub step: Step,
-    /// What the system said, and where.
-    pub why: String,
-}
-
-/// The steps, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Read the spec.
-    Spec,
-    /// Be bound to the supervisor's life.
-    ParentDeath,
-    /// A session of its own.
-    Session,
-    /// Descriptors close at exec.
-    Descriptors,
-    /// A session keyring of its own.
-    Keyring,
-    /// Default dispositions, empty mask.
-    Signals,
-    /// Resource limits.
-    Limits,
-    /// Namespaces of its own.
-    Namespaces,
-    /// A root file system of its own.
-    Mounts,
-    /// The next stage.
-    Stage,
-    /// The working directory.
-    Directory,
-    /// The program, held by descriptor and compared.
-    Program,
-    /// The ruleset, each granted path opened.
-    Grants,
-    /// Root's groups and every capability dropped.
-    Capabilities,
-    /// The ruleset in force.
-    Landlock,
-    /// The filters in force.
-    Seccomp,
-    /// The exec itself.
-    Exec,
-}
-
 /// Runs a stage; returns where the server did not start, or, but for the last, when it ended.
 ///
 /// `words` are the stage and the numbers of the descriptors of the spec, of the status pipe and,
 /// for the second stage, of the lifeline.
 pub fn main(words: &[OsString]) -> ExitCode {
-    if words.first().is_some_and(|word| word == apply::PROBE) {
+    if words.first().is_some_and(|word| word == kernel::PROBE) {
         return probe();
     }
     let Some((spec, mut status)) = words.get(1).zip(words.get(2)).and_then(open) else {
@@ -177,7 +82,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
 
 /// Tries whether namespaces can be had, and says what refused.
 fn probe() -> ExitCode {
-    match apply::probe() {
+    match kernel::probe() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stdout(), "{error}");
@@ -360,7 +265,7 @@ fn become_server(spec: File, status: &mut Status) -> Result<Infallible, Failed> 
         .map(|(name, value)| format!("{name}={value}"));
     let env = c_strings(env).at(Step::Exec)?;
     let enforced = Enforced {
-        mechanisms: in_force(&spec),
+        mechanisms: spec.mechanisms(),
         bounding_set_empty,
     };
     status.report(&Report::Enforced(enforced)).at(Step::Exec)?;
@@ -408,60 +313,6 @@ fn hold_program(spec: &Spec) -> Result<File, Failed> {
         }
     }
     held.ok_or_else(|| failed(Step::Program, "the program is not among the files compared"))
-}
-
-/// The mechanisms that the steps above have put in force by now, or the next ones will.
-fn in_force(spec: &Spec) -> BTreeSet<Mechanism> {
-    use seccomp::Filter;
-    let mut set = BTreeSet::from([
-        Mechanism::LandlockFiles,
-        Mechanism::Capabilities,
-        Mechanism::NoNewPrivs,
-        Mechanism::Session,
-        Mechanism::Rlimits,
-        Mechanism::Descriptors,
-        Mechanism::Environment,
-        Mechanism::ParentDeath,
-        Mechanism::ExecByDescriptor,
-    ]);
-    let landlock = &spec.rules.landlock;
-    let namespaces = spec.rules.namespaces.as_ref();
-    for (is, mechanism) in [
-        (namespaces.is_some(), Mechanism::UserNamespace),
-        (namespaces.is_some(), Mechanism::MountNamespace),
-        (namespaces.is_some(), Mechanism::PidNamespace),
-        (namespaces.is_some(), Mechanism::IpcNamespace),
-        (
-            namespaces.is_some_and(|own| own.network),
-            Mechanism::NetworkNamespace,
-        ),
-        (spec.keyring, Mechanism::Keyring),
-        (landlock.scoped, Mechanism::LandlockScopes),
-        (landlock.no_network, Mechanism::LandlockNetwork),
-        (
-            landlock
-                .handled
-                .contains(&super::linux::landlock::Right::ResolveUnix),
-            Mechanism::LandlockSockets,
-        ),
-    ] {
-        if is {
-            set.insert(mechanism);
-        }
-    }
-    set.extend(
-        spec.rules
-            .seccomp
-            .iter()
-            .map(|program| match program.filter {
-                Filter::Allow | Filter::Deny => Mechanism::Seccomp,
-                Filter::NoUnix => Mechanism::SeccompNoUnix,
-                Filter::NoNetwork => Mechanism::SeccompNoNetwork,
-                Filter::OwnProcess => Mechanism::SeccompOwnProcess,
-                Filter::OwnIpc => Mechanism::SeccompOwnIpc,
-            }),
-    );
-    set
 }
 
 fn c_strings(words: impl Iterator<Item = String>) -> Result<Vec<CString>, NulError> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::approval::Word;
-use crate::confine::shim::{Failed, Step};
+use crate::confine::spec::{Failed, Step};
 use crate::declaration::{Alias, Digest, DigestPrefix};
 use crate::error::{FAILED, REFUSED};
 use crate::relay::filter::PatternError;

@@ -181,7 +181,7 @@ pub struct Running {
     /// Its pipes and its process, for the relay.
     pub server: relay::Server,
     /// What the kernel took.
-    pub enforced: crate::confine::shim::Enforced,
+    pub enforced: crate::confine::spec::Enforced,
     /// Held as long as the server runs: its temporary directory is not emptied meanwhile.
     pub home: home::Home,
 }

@@ -21,7 +21,8 @@ use tokio::time::timeout;
 
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
-use crate::confine::shim::{self, Enforced, Report, Spec};
+use crate::confine::shim;
+use crate::confine::spec::{Enforced, Report, Spec};
 use crate::plan::held::Held;
 use crate::relay::Server;
 

@@ -21,6 +21,7 @@ pub(crate) mod interpreter;
 pub(crate) mod layout;
 pub(crate) mod links;
 pub(crate) mod package;
+pub(crate) mod person;
 pub(crate) mod places;
 pub(crate) mod program;
 pub(crate) mod record;

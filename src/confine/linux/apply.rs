@@ -2,22 +2,22 @@
 //!
 //! Each acts on the calling process, which is single-threaded and becomes the server. A step
 //! that does less than it was asked to is an error.
-
-#![expect(clippy::disallowed_methods, reason = "starts the probe of namespaces")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads which signals this process ignores"
+)]
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus,
-    Scope,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -28,8 +28,6 @@ use nix::unistd::{Gid, Pid, geteuid, getppid, setgroups, setsid};
 
 use super::landlock::{Right, Rules};
 use super::limits::Rlimits;
-use super::seccomp::Arch;
-use crate::confine::KernelFacts;
 
 /// What kept a step from being done.
 #[derive(Debug, thiserror::Error)]
@@ -70,95 +68,6 @@ pub enum ApplyError {
     /// A capability set that does not empty.
     #[error("{0}")]
     Capabilities(String),
-}
-
-/// What this kernel offers, asked without changing anything.
-pub fn kernel_facts() -> KernelFacts {
-    KernelFacts {
-        landlock_abi: landlock_abi(),
-        arch: Arch::current(),
-        keyrings: !matches!(
-            keyutils::Keyring::attach(keyutils::SpecialKeyring::Session).map_err(|error| error.0),
-            Err(nix::libc::EPERM | nix::libc::ENOSYS)
-        ),
-        namespaces: probe_namespaces(),
-        root: geteuid().is_root(),
-    }
-}
-
-/// The first argument of the process that tries whether namespaces can be had.
-pub const PROBE: &str = "__probe";
-
-/// Whether namespaces can be had: a throw-away process tries. What the kernel's settings say is
-/// not all there is to it: security modules and filters around us refuse too.
-fn probe_namespaces() -> Result<(), String> {
-    let output = Command::new("/proc/self/exe")
-        .arg(PROBE)
-        .env_clear()
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        let said = String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned();
-        Err(if said.is_empty() {
-            "the attempt was killed".to_owned()
-        } else {
-            said
-        })
-    }
-}
-
-/// The attempt: enters namespaces and makes what only their owner can make.
-pub fn probe() -> Result<(), ApplyError> {
-    super::mount::enter(&super::namespace::Namespaces::for_a_probe())?;
-    super::mount::memory_at_root()
-}
-
-/// The newest ABI whose every part this kernel takes, found by building rulesets from the
-/// newest down; nothing is enforced.
-fn landlock_abi() -> Option<u32> {
-    let abis = [
-        (10, ABI::V10),
-        (9, ABI::V9),
-        (8, ABI::V8),
-        (7, ABI::V7),
-        (6, ABI::V6),
-        (5, ABI::V5),
-        (4, ABI::V4),
-        (3, ABI::V3),
-        (2, ABI::V2),
-        (1, ABI::V1),
-    ];
-    abis.into_iter()
-        .find(|(_, abi)| takes(*abi).is_ok())
-        .map(|(number, _)| number)
-}
-
-/// Builds a ruleset with all that an ABI has.
-fn takes(abi: ABI) -> Result<(), landlock::RulesetError> {
-    let mut ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(abi))?;
-    if abi >= ABI::V4 {
-        ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
-    }
-    if abi >= ABI::V6 {
-        ruleset = ruleset.scope(Scope::from_all(abi))?;
-    }
-    let created = ruleset.create()?;
-    let created = if abi >= ABI::V7 {
-        created.log_subdomains(false)?
-    } else {
-        created
-    };
-    if abi >= ABI::V8 {
-        created.all_threads(true)?;
-    }
-    Ok(())
 }
 
 /// Binds this process's life to the supervisor's. Signal delivery is by the kernel: also when

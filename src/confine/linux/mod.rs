@@ -4,8 +4,10 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod kernel;
 pub(crate) mod landlock;
 pub(crate) mod limits;
+pub(crate) mod links;
 pub(crate) mod mount;
 pub(crate) mod namespace;
 pub(crate) mod seccomp;

@@ -11,7 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -21,6 +21,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use nix::unistd::{chdir, getegid, geteuid, pivot_root};
 
 use super::apply::ApplyError;
+use super::links;
 use super::namespace::Namespaces;
 
 /// Where the new root is put together: any directory that is there on every system.
@@ -120,7 +121,7 @@ pub fn build(namespaces: &Namespaces, dir: Option<&(PathBuf, File)>) -> Result<(
         }
     }
     let devices = hold(&DEVICES.map(|name| Path::new("/dev").join(name)))?;
-    let links = links(&namespaces.names)?;
+    let links = links::along_all(&namespaces.names, &namespaces.writable)?;
     memory(Path::new(ROOT), "mode=0755")?;
     for name in ["dev/shm", "proc", "run", "tmp", "var/tmp"] {
         fs::create_dir_all(inside(Path::new(name)))?;
@@ -331,52 +332,6 @@ fn unescaped(word: &str) -> std::ffi::OsString {
     std::ffi::OsString::from_vec(bytes)
 }
 
-/// The links along these paths and in `/` itself, each with where it leads, outermost first.
-fn links(names: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>, ApplyError> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/")? {
-        let path = entry?.path();
-        if let Ok(target) = fs::read_link(&path) {
-            found.push((path, target));
-        }
-    }
-    for name in names {
-        along(name, &mut found);
-    }
-    Ok(found)
-}
-
-/// How many links one path may go through, as in the kernel (`path_resolution(7)`).
-const MAX_LINKS: usize = 40;
-
-/// The links that a look-up of a path goes through. One that leads nowhere ends the walk.
-fn along(name: &Path, found: &mut Vec<(PathBuf, PathBuf)>) {
-    let mut waiting: Vec<PathBuf> = vec![name.to_owned()];
-    let mut left = MAX_LINKS;
-    while let Some(path) = waiting.pop() {
-        let mut walked = PathBuf::from("/");
-        let mut parts = path.components();
-        while let Some(part) = parts.next() {
-            match part {
-                Component::ParentDir => drop(walked.pop()),
-                Component::Normal(name) => walked.push(name),
-                _ => continue,
-            }
-            let Ok(target) = fs::read_link(&walked) else {
-                continue;
-            };
-            let parent = walked.parent().unwrap_or(Path::new("/"));
-            let next = parent.join(&target).join(parts.as_path());
-            found.push((walked, target));
-            left = left.saturating_sub(1);
-            if left > 0 {
-                waiting.push(next);
-            }
-            break;
-        }
-    }
-}
-
 /// Makes a link in the new root, where nothing stands yet.
 fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     let at = inside(path);
@@ -429,33 +384,5 @@ pub fn enter_root() -> Result<(), ApplyError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_of_mountinfo_read() {
-        assert_eq!(unescaped(r"/a\040b\134c\011"), "/a b\\c\t");
-        assert_eq!(unescaped(r"/a\04"), r"/a\04");
-    }
-
-    #[test]
-    fn the_links_along_a_path_are_found() {
-        let base = tempfile::tempdir().unwrap();
-        let base = base.path().canonicalize().unwrap();
-        fs::create_dir_all(base.join("real/bin")).unwrap();
-        symlink("real", base.join("current")).unwrap();
-        symlink("../../current/bin", base.join("real/bin/loop")).unwrap();
-        let mut found = Vec::new();
-        along(&base.join("current/bin/loop/x"), &mut found);
-        assert_eq!(
-            found.first(),
-            Some(&(base.join("current"), PathBuf::from("real")))
-        );
-        assert!(
-            found
-                .iter()
-                .any(|(path, _)| *path == base.join("real/bin/loop"))
-        );
-        assert!(found.len() <= MAX_LINKS);
-    }
-}
+#[path = "mount_tests.rs"]
+mod tests;

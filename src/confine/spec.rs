@@ -1,0 +1,160 @@
+//! What the supervisor tells the shim, and what it hears back. Plain data.
+
+use std::collections::BTreeSet;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Mechanism;
+use super::linux::Linux;
+use super::linux::landlock::Right;
+use super::linux::seccomp::Filter;
+use crate::plan::program::Stat;
+
+/// What the supervisor tells the shim. Holds secrets: it travels over a pipe and has no `Debug`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The process whose end is the server's end.
+    pub supervisor: u32,
+    /// The file to execute.
+    pub exec: PathBuf,
+    /// Its command line.
+    pub argv: Vec<String>,
+    /// All its variables.
+    pub env: Vec<(String, String)>,
+    /// Where it starts, unless in `dir`.
+    pub cwd: PathBuf,
+    /// The directory it may write, and the inherited descriptor of the one that was checked.
+    pub dir: Option<(PathBuf, RawFd)>,
+    /// Files that must still be what they were when they were looked at.
+    pub unchanged: Vec<(PathBuf, Stat)>,
+    /// The rules.
+    pub rules: Linux,
+    /// Whether a session keyring of its own is made.
+    pub keyring: bool,
+}
+
+impl Spec {
+    /// The mechanisms that are in force once every step is done that these orders ask for.
+    pub fn mechanisms(&self) -> BTreeSet<Mechanism> {
+        let mut set = BTreeSet::from([
+            Mechanism::LandlockFiles,
+            Mechanism::Capabilities,
+            Mechanism::NoNewPrivs,
+            Mechanism::Session,
+            Mechanism::Rlimits,
+            Mechanism::Descriptors,
+            Mechanism::Environment,
+            Mechanism::ParentDeath,
+            Mechanism::ExecByDescriptor,
+        ]);
+        let landlock = &self.rules.landlock;
+        let namespaces = self.rules.namespaces.as_ref();
+        for (is, mechanism) in [
+            (namespaces.is_some(), Mechanism::UserNamespace),
+            (namespaces.is_some(), Mechanism::MountNamespace),
+            (namespaces.is_some(), Mechanism::PidNamespace),
+            (namespaces.is_some(), Mechanism::IpcNamespace),
+            (
+                namespaces.is_some_and(|own| own.network),
+                Mechanism::NetworkNamespace,
+            ),
+            (self.keyring, Mechanism::Keyring),
+            (landlock.scoped, Mechanism::LandlockScopes),
+            (landlock.no_network, Mechanism::LandlockNetwork),
+            (
+                landlock.handled.contains(&Right::ResolveUnix),
+                Mechanism::LandlockSockets,
+            ),
+        ] {
+            if is {
+                set.insert(mechanism);
+            }
+        }
+        set.extend(
+            self.rules
+                .seccomp
+                .iter()
+                .map(|program| match program.filter {
+                    Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+                    Filter::NoUnix => Mechanism::SeccompNoUnix,
+                    Filter::NoNetwork => Mechanism::SeccompNoNetwork,
+                    Filter::OwnProcess => Mechanism::SeccompOwnProcess,
+                    Filter::OwnIpc => Mechanism::SeccompOwnIpc,
+                }),
+        );
+        set
+    }
+}
+
+/// What the shim tells the supervisor, one JSON object a line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// Everything is in force; the exec is next.
+    Enforced(Enforced),
+    /// A step failed; nothing of the server's ran.
+    Failed(Failed),
+}
+
+/// What the kernel took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enforced {
+    /// The mechanisms in force.
+    pub mechanisms: BTreeSet<Mechanism>,
+    /// Whether the capability bounding set is empty too.
+    pub bounding_set_empty: bool,
+}
+
+/// The step that failed and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failed {
+    /// Which.
+    pub step: Step,
+    /// What the system said, and where.
+    pub why: String,
+}
+
+/// The steps, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Read the spec.
+    Spec,
+    /// Be bound to the supervisor's life.
+    ParentDeath,
+    /// A session of its own.
+    Session,
+    /// Descriptors close at exec.
+    Descriptors,
+    /// A session keyring of its own.
+    Keyring,
+    /// Default dispositions, empty mask.
+    Signals,
+    /// Resource limits.
+    Limits,
+    /// Namespaces of its own.
+    Namespaces,
+    /// A root file system of its own.
+    Mounts,
+    /// The next stage.
+    Stage,
+    /// The working directory.
+    Directory,
+    /// The program, held by descriptor and compared.
+    Program,
+    /// The ruleset, each granted path opened.
+    Grants,
+    /// Root's groups and every capability dropped.
+    Capabilities,
+    /// The ruleset in force.
+    Landlock,
+    /// The filters in force.
+    Seccomp,
+    /// The exec itself.
+    Exec,
+}
