@@ -1,6 +1,7 @@
 use super::*;
 use crate::plan::Rights;
 use crate::plan::person::person_from;
+use nix::unistd::geteuid;
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
 
