@@ -119,6 +119,38 @@ impl<'a> Attack<'a> {
         assert!(!confined.got, "{:?} got {}", self.words, confined.detail);
     }
 
+    /// Whether `explain` claims a promise for this server on this machine.
+    pub fn claims(&self, promise: &str) -> bool {
+        self.declare();
+        let output = self.context.run(&["explain", "probe", "--json"]);
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let promises = said["promises"].as_array().unwrap();
+        let standing = promises
+            .iter()
+            .find(|standing| standing["id"] == promise)
+            .unwrap();
+        // What is not claimed says why: a test has nothing more to ask of it.
+        assert!(
+            standing["state"] == "held" || standing["note"].is_string(),
+            "{standing}"
+        );
+        standing["state"] == "held"
+    }
+
+    /// It works alone, and is stopped confined where the promise is claimed: that takes
+    /// namespaces, which not every machine gives an ordinary user.
+    pub fn is_held_where_claimed(&self, promise: &str) {
+        let alone = self.alone();
+        assert!(
+            alone.got,
+            "{:?} does not work alone: {}",
+            self.words, alone.detail
+        );
+        if self.claims(promise) {
+            self.is_stopped();
+        }
+    }
+
     /// It works confined too: what a server needs.
     pub fn is_allowed(&self) {
         let confined = self.confined();

@@ -93,8 +93,10 @@ fn n2_its_own_sockets_work() {
         let context = TestContext::new(who);
         let dir = context.make_directory("dir");
         let flags = ["--dir", dir.to_str().unwrap()];
-        Attack::new(&context, &["own-socket", &at(&dir.join("s"))])
-            .with(&flags)
-            .is_allowed();
+        let attack = Attack::new(&context, &["own-socket", &at(&dir.join("s"))]).with(&flags);
+        // Without namespaces the family is closed whole, unless Landlock knows sockets by path.
+        if attack.claims("P3") {
+            attack.is_allowed();
+        }
     }
 }
