@@ -17,7 +17,7 @@
 use std::convert::Infallible;
 use std::ffi::{CString, NulError, OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -273,8 +273,9 @@ fn become_server(spec: File, status: &mut Status) -> Result<Infallible, Failed> 
     execveat(&program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
 }
 
-fn read(spec: &File) -> Result<Spec, Failed> {
-    // Each stage has a description of its own, at its beginning.
+fn read(mut spec: &File) -> Result<Spec, Failed> {
+    // Without namespaces the first stage goes on to be the last, and reads it again.
+    spec.rewind().at(Step::Spec)?;
     serde_json::from_reader(io::BufReader::new(spec)).at(Step::Spec)
 }
 

@@ -66,6 +66,12 @@ impl<'a> Attack<'a> {
         self.judge(self.context.supervisor(&["run", "probe"]))
     }
 
+    /// The same, on a system that refuses namespaces.
+    pub fn confined_without_namespaces(&self) -> Verdict {
+        self.declare();
+        self.judge(self.context.without_namespaces(&["run", "probe"]))
+    }
+
     /// Declares and approves it.
     pub fn declare(&self) {
         let program = TestContext::program("fixture-probe");

@@ -187,6 +187,15 @@ impl TestContext {
         command
     }
 
+    /// The supervisor on a system that refuses namespaces.
+    pub fn without_namespaces(&self, words: &[&str]) -> Command {
+        let mut command = self.command(&Self::program("fixture-probe"));
+        command
+            .args(["without-namespaces", &Self::program("supervisor")])
+            .args(words);
+        command
+    }
+
     /// Runs the supervisor without a terminal.
     pub fn run(&self, words: &[&str]) -> Output {
         self.supervisor(words).output().unwrap()
