@@ -17,7 +17,7 @@
 use std::convert::Infallible;
 use std::ffi::{CString, NulError, OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -276,7 +276,9 @@ fn become_server(spec: File, status: &mut Status) -> Result<Infallible, Failed> 
 fn read(mut spec: &File) -> Result<Spec, Failed> {
     // Without namespaces the first stage goes on to be the last, and reads it again.
     spec.rewind().at(Step::Spec)?;
-    serde_json::from_reader(io::BufReader::new(spec)).at(Step::Spec)
+    let mut text = Vec::new();
+    spec.read_to_end(&mut text).at(Step::Spec)?;
+    serde_json::from_slice(&text).at(Step::Spec)
 }
 
 /// The directory that was checked, whatever stands at its path now.
