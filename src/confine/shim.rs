@@ -228,7 +228,10 @@ fn next(
         command.arg(held.as_raw_fd().to_string());
     }
     match command.spawn() {
-        Ok(child) => Ok(child),
+        Ok(child) => {
+            apply::let_go_of_pipes().at(Step::Stage)?;
+            Ok(child)
+        }
         Err(error) => {
             status.0 = Some(pipe);
             Err(failed(Step::Stage, &error.to_string()))

@@ -30,5 +30,6 @@ mod escape_network;
 mod escape_processes;
 mod escape_without_namespaces;
 mod judge;
+mod relay_run;
 mod schema;
 mod transcripts;

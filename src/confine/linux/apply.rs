@@ -24,7 +24,9 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
-use nix::unistd::{Gid, Pid, geteuid, getppid, setgroups, setsid};
+use nix::unistd::{
+    Gid, Pid, dup2_stderr, dup2_stdin, dup2_stdout, geteuid, getppid, setgroups, setsid,
+};
 
 use super::landlock::{Right, Rules};
 use super::limits::Rlimits;
@@ -101,6 +103,16 @@ pub fn new_session() -> Result<(), ApplyError> {
 /// status pipe, and a failed exec would read as success.
 pub fn close_descriptors_at_exec() {
     close_fds::CloseFdsBuilder::new().cloexecfrom(3);
+}
+
+/// Lets go of the server's pipes in a process that only waits: where it held them too, the
+/// server's own closing of one would not be seen.
+pub fn let_go_of_pipes() -> Result<(), ApplyError> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    Ok(())
 }
 
 /// A session keyring of its own: the caller's keys are not reachable through it.
