@@ -20,7 +20,7 @@ pub const LANDLOCK_NETWORK: u32 = 4;
 ///
 /// # Errors
 /// [`ConfineError::PromiseUnheld`] where a mechanism that this version has cannot be had on
-/// this machine. A promise whose mechanism is not built yet is [`State::Unheld`] with a note.
+/// this machine and nothing stands in for. What else is not held here is [`State::Unheld`], with a note.
 pub fn specify(
     plan: &Plan,
     declared: &Stdio,
@@ -302,6 +302,10 @@ fn supervisor(promise: Promise) -> Judgement {
             "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
         ),
         Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
+        Promise::S5 => unheld(
+            &[M::Check],
+            "less than was planned refuses the start; a promise that stands unheld here does not refuse it yet",
+        ),
         Promise::E1 => held(&[M::Environment]),
         Promise::E2 => held(&[M::Descriptors]),
         Promise::E3 => held(&[M::Session, M::Supervisor]),

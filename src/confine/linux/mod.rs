@@ -47,9 +47,16 @@ pub fn lower(
         why: "there are no system-call filters for this architecture".to_owned(),
         cure: "run on x86_64 or aarch64".to_owned(),
     })?;
+    let abi = kernel
+        .landlock_abi
+        .ok_or_else(|| ConfineError::PromiseUnheld {
+            promise: Promise::P1,
+            why: "this kernel has no Landlock".to_owned(),
+            cure: "boot Linux 6.2 or later with Landlock".to_owned(),
+        })?;
     Ok(Linux {
         namespaces: namespace::namespaces(plan, confinement),
-        landlock: landlock::rules(plan, confinement, kernel.landlock_abi.unwrap_or(0)),
+        landlock: landlock::rules(plan, confinement, abi),
         seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,
         limits: limits::Rlimits::from(plan.limits),
     })
