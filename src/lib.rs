@@ -36,10 +36,10 @@ pub(crate) mod trial;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The first arguments of the processes that confine themselves and become a server.
-pub const SHIM_ARGUMENTS: [&str; 4] = confine::shim::ARGUMENTS;
+/// The first argument of the process that confines itself and becomes a server.
+pub const SHIM_ARGUMENT: &str = confine::shim::CONFINE;
 
-/// Runs a stage on the way to a server, as told by what the words name.
+/// Runs that process, as told by what the words name.
 #[must_use]
 pub fn shim(words: &[OsString]) -> ExitCode {
     confine::shim::main(words)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     match words.get(1) {
-        Some(word) if supervisor::SHIM_ARGUMENTS.iter().any(|stage| word == stage) => {
+        Some(word) if word == supervisor::SHIM_ARGUMENT => {
             supervisor::shim(words.get(1..).unwrap_or_default())
         }
         _ => supervisor::command(words),

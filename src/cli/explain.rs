@@ -32,7 +32,7 @@ pub(super) fn show(request: &RunRequest, json: bool) -> ExitCode {
 }
 
 fn explained(request: &RunRequest) -> Result<Explanation, Error> {
-    launch::prepare(&facts::person()?, request)
+    launch::explain(&facts::person()?, request)
 }
 
 /// The page for a reader: 80 columns, wrapped and never cut.

@@ -19,10 +19,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if args.dry_run {
         return super::explain::show(&request(args), args.json);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
     };
@@ -55,9 +52,9 @@ fn request(args: &RunArgs) -> RunRequest {
 
 async fn start_and_relay(args: &RunArgs) -> ExitCode {
     match permitted(args) {
-        Ok((prepared, filter)) => {
+        Ok((mut prepared, filter)) => {
             say_what_differs(prepared.explanation());
-            match launch::launch(prepared).await {
+            match launch::launch(&mut prepared).await {
                 Ok(running) => relay_messages(&args.alias, running, filter).await,
                 Err(error) => refuse(&error.into()).await,
             }

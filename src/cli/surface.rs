@@ -41,7 +41,7 @@ pub(super) fn ask(
     earlier: Option<&Surface>,
 ) -> Result<bool, Error> {
     // Said before anything is, where it may not start.
-    launch::permit(launch::prepare(person, &request(alias))?)?;
+    launch::permit(launch::explain(person, &request(alias))?)?;
     let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
     render::human(&format!("\n{}", render::paragraph("starting", &why)));
     let (digest, seen) = inspect(person, state, alias)?;
@@ -135,10 +135,7 @@ pub(super) fn unread(error: &Error) -> ExitCode {
 /// Starts the server as often as it takes and reads its surface; nothing of it is left after.
 fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, Seen), Error> {
     let failed = |error| Error::from(LaunchError::Spawn(error));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
+    let runtime = launch::runtime().map_err(failed)?;
     // As `run`: holds secrets from here on, and ends what the server starts and leaves.
     apply::not_dumpable()
         .map_err(std::io::Error::other)
@@ -161,7 +158,7 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
             let alias = alias.clone();
             return Err(ApprovalError::NotTheServer { alias }.into());
         }
-        Ok(launch::launch(launch::permit(explanation)?).await?)
+        Ok(launch::launch(&mut launch::permit(explanation)?).await?)
     };
     let seen = runtime.block_on(read::read(start, &settings));
     sweep();

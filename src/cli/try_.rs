@@ -4,15 +4,13 @@ use std::process::ExitCode;
 
 use super::TryArgs;
 use super::render;
+use crate::launch;
 use crate::text;
 use crate::trial::{self, Row, Trial};
 
 /// Runs the command: 0 only when every attack worked alone and was held confined.
 pub(super) fn run(args: &TryArgs) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
     };

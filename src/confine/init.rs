@@ -1,18 +1,25 @@
-//! The first process of the server's process namespace: this program executed anew as `__init`.
+//! The first process of the server's process namespace.
 //!
-//! It mounts what only a process of the namespace can mount, enters the new root, gives up every
-//! capability, and starts the last stage, which becomes the server. From then on it reaps,
-//! passes signals on, and ends when the server's main process ends: the kernel then ends all
-//! others in the namespace, whatever session they are in.
+//! It mounts what only a process of the namespace can mount, enters the new root and closes it,
+//! gives up every capability (and, where the supervisor is root, root's id), and starts the
+//! process that becomes the server. From then on it reaps, passes signals on, and ends when the
+//! server's main process ends: the kernel then ends all others in the namespace, whatever
+//! session they are in.
 
-use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::io::PipeReader;
+use std::os::fd::AsFd;
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+
+use super::exec;
+use super::linux::namespace::Namespaces;
+use super::linux::{apply, mount};
+use super::shim::{At, Status, failed};
+use super::spec::{Failed, Spec, Step};
 
 /// What is passed on to every process of the namespace.
 const PASSED: [Signal; 6] = [
@@ -24,11 +31,55 @@ const PASSED: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// Blocks what [`tend`] waits for; a process that is started after this must unblock it.
-///
-/// # Errors
-/// What the system says.
-pub fn block() -> nix::Result<SigSet> {
+/// Runs the first process; the exit code of the server's main one, or what failed.
+pub(super) fn init(
+    spec: Spec,
+    namespaces: &Namespaces,
+    status: &mut Status,
+    lifeline: &PipeReader,
+) -> Result<u8, Failed> {
+    apply::die_with_parent().at(Step::ParentDeath)?;
+    alive(lifeline)?;
+    mount::own_proc(namespaces).at(Step::Mounts)?;
+    mount::enter_root(namespaces).at(Step::Mounts)?;
+    apply::no_new_privs().at(Step::Capabilities)?;
+    if let Some(ids) = spec.rules.ids {
+        apply::become_unprivileged(ids).at(Step::Capabilities)?;
+        // A change of ids takes it back (`prctl(2)`).
+        apply::die_with_parent().at(Step::ParentDeath)?;
+        alive(lifeline)?;
+    }
+    apply::drop_capabilities().at(Step::Capabilities)?;
+    apply::not_dumpable().at(Step::Capabilities)?;
+    let signals = awaited().at(Step::Signals)?;
+    let Some(main) = safe_fork::fork().at(Step::Stage)? else {
+        return exec::become_server(&spec, status).map(|never| match never {});
+    };
+    status.let_go();
+    drop(spec);
+    apply::let_go_of_pipes().at(Step::Stage)?;
+    let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
+    tend(Pid::from_raw(main), &signals).at(Step::Stage)
+}
+
+/// The parent-death signal is set too late where the parent has ended before: then nobody holds
+/// the other end of the lifeline. (The parent's id cannot tell: it is 0 in here.)
+fn alive(lifeline: &PipeReader) -> Result<(), Failed> {
+    let mut asked = [PollFd::new(lifeline.as_fd(), PollFlags::POLLIN)];
+    poll(&mut asked, PollTimeout::ZERO).at(Step::ParentDeath)?;
+    let said = asked
+        .first()
+        .and_then(PollFd::revents)
+        .unwrap_or(PollFlags::POLLHUP);
+    if said.contains(PollFlags::POLLHUP) {
+        Err(failed(Step::ParentDeath, "the supervisor has ended"))
+    } else {
+        Ok(())
+    }
+}
+
+/// What [`tend`] waits for, blocked; a process that is started after this must unblock it.
+fn awaited() -> nix::Result<SigSet> {
     let mut set = SigSet::from_iter(PASSED);
     set.add(Signal::SIGCHLD);
     set.thread_block()?;
@@ -37,20 +88,12 @@ pub fn block() -> nix::Result<SigSet> {
 
 /// Reaps and passes signals on until the server's main process ends; its exit code, 128 and the
 /// number for a signal.
-///
-/// # Errors
-/// What the system says.
-pub fn tend(main: &mut Child, signals: &SigSet) -> io::Result<u8> {
+fn tend(main: Pid, signals: &SigSet) -> nix::Result<u8> {
     loop {
         match signals.wait()? {
             Signal::SIGCHLD => {
-                if let Some(status) = reap(main)? {
-                    let code = status
-                        .code()
-                        .or_else(|| Some(status.signal()?.saturating_add(128)));
-                    return Ok(code
-                        .and_then(|code| u8::try_from(code).ok())
-                        .unwrap_or(u8::MAX));
+                if let Some(code) = reap(main)? {
+                    return Ok(code);
                 }
             }
             // To every process but this one; there may be none left.
@@ -59,21 +102,29 @@ pub fn tend(main: &mut Child, signals: &SigSet) -> io::Result<u8> {
     }
 }
 
-/// Reaps all that ended; how the main process did, if it is among them. Each is looked at before
-/// it is reaped: the main one belongs to its handle.
-fn reap(main: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+/// Reaps all that ended; the exit code of the main process, if it is among them.
+fn reap(main: Pid) -> nix::Result<Option<u8>> {
     loop {
-        let ended = match waitid(Id::All, look) {
-            Ok(status) => status.pid(),
-            Err(Errno::ECHILD) => None,
-            Err(Errno::EINTR) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        match ended {
-            None => return Ok(None),
-            Some(pid) if u32::try_from(pid.as_raw()) == Ok(main.id()) => return main.try_wait(),
-            Some(pid) => drop(waitpid(pid, Some(WaitPidFlag::WNOHANG))),
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, code)) if pid == main => return Ok(Some(low(code))),
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == main => {
+                return Ok(Some(low(i32::from(128_u8).saturating_add(number(signal)))));
+            }
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
         }
     }
+}
+
+fn low(code: i32) -> u8 {
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+#[expect(
+    clippy::as_conversions,
+    reason = "the numbers of an enumeration of the system's"
+)]
+fn number(signal: Signal) -> i32 {
+    signal as i32
 }

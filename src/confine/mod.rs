@@ -8,6 +8,7 @@
 //! Place on the path: plan + facts → **Confinement** → lowered → explanation → launch.
 
 pub(crate) mod error;
+pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod linux;
 pub(crate) mod promise;
@@ -33,6 +34,10 @@ pub struct KernelFacts {
     pub keyrings: bool,
     /// Whether namespaces of one's own can be had, else why not.
     pub namespaces: Result<(), String>,
+    /// The unprivileged ids that root's servers can be given there.
+    pub ids: Option<spec::Ids>,
+    /// What is granted and cannot be lent to those ids, each with the reason.
+    pub kept: Vec<String>,
     /// Whether the supervisor runs as root.
     pub root: bool,
 }
@@ -99,6 +104,8 @@ pub enum Mechanism {
     SeccompOwnProcess,
     /// No System V objects and POSIX message queues.
     SeccompOwnIpc,
+    /// A kernel id that owns nothing and is nobody's: root's servers run under it.
+    UnprivilegedId,
     /// Every capability set emptied.
     Capabilities,
     /// `no_new_privs`.

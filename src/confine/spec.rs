@@ -1,7 +1,6 @@
 //! What the supervisor tells the shim, and what it hears back. Plain data.
 
 use std::collections::BTreeSet;
-use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,12 +11,65 @@ use super::linux::landlock::Right;
 use super::linux::seccomp::Filter;
 use crate::plan::program::Stat;
 
-/// What the supervisor tells the shim. Holds secrets: it travels over a pipe and has no `Debug`.
+/// What the shim is told first, before there is a plan: it makes its namespaces meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Begin {
+    /// The process whose end is the server's end.
+    pub supervisor: u32,
+    /// The namespaces to enter; `None` to stay in the caller's.
+    pub namespaces: Option<Entry>,
+}
+
+/// Which namespaces are entered, and as whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// A network of its own, with nothing but a loopback.
+    pub network: bool,
+    /// The kernel's ids that the server gets where the supervisor is root; its own otherwise.
+    pub ids: Option<Ids>,
+    /// What is lent to those ids.
+    pub loans: Vec<Loan>,
+}
+
+/// A path that a server with ids of its own gets to use as its owner would.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loan {
+    /// Which.
+    pub path: PathBuf,
+    /// What for.
+    pub use_of: Use,
+}
+
+/// What a path is lent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// To write: always lent.
+    Write,
+    /// To be read, by the person's word: lent unless it is a file that others may read.
+    Read,
+    /// To be executed, as it is installed: lent only where others may not use it.
+    Run,
+}
+
+/// An unprivileged user and group of the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ids {
+    /// `setresuid(2)`.
+    pub user: u32,
+    /// `setresgid(2)`.
+    pub group: u32,
+}
+
+/// What the shim is told once the plan is permitted. Holds secrets: it travels over a pipe and
+/// has no `Debug`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The process whose end is the server's end.
-    pub supervisor: u32,
     /// The file to execute.
     pub exec: PathBuf,
     /// Its command line.
@@ -26,14 +78,25 @@ pub struct Spec {
     pub env: Vec<(String, String)>,
     /// Where it starts, unless in `dir`.
     pub cwd: PathBuf,
-    /// The directory it may write, and the inherited descriptor of the one that was checked.
-    pub dir: Option<(PathBuf, RawFd)>,
+    /// The directory it may write, and which one it is: the supervisor holds that one open, so
+    /// no other has its numbers.
+    pub dir: Option<(PathBuf, Inode)>,
     /// Files that must still be what they were when they were looked at.
     pub unchanged: Vec<(PathBuf, Stat)>,
     /// The rules.
     pub rules: Linux,
-    /// Whether a session keyring of its own is made.
+    /// Whether a session keyring of its own was made.
     pub keyring: bool,
+}
+
+/// Which file a path leads to (`st_dev` and `st_ino`, `stat(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inode {
+    /// The file system.
+    pub dev: u64,
+    /// The file in it.
+    pub ino: u64,
 }
 
 impl Spec {
@@ -62,6 +125,7 @@ impl Spec {
                 Mechanism::NetworkNamespace,
             ),
             (self.keyring, Mechanism::Keyring),
+            (self.rules.ids.is_some(), Mechanism::UnprivilegedId),
             (landlock.scoped, Mechanism::LandlockScopes),
             (landlock.no_network, Mechanism::LandlockNetwork),
             (
@@ -93,10 +157,24 @@ impl Spec {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
+    /// What it could enter; it waits for its orders.
+    Begun(Begun),
     /// Everything is in force; the exec is next.
     Enforced(Enforced),
     /// A step failed; nothing of the server's ran.
     Failed(Failed),
+}
+
+/// What the kernel let the shim have before it knew what it is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Begun {
+    /// Whether it has a session keyring of its own: some containers refuse all keyrings.
+    pub keyring: bool,
+    /// Why it is not in the namespaces it was to enter. It has ended then.
+    pub refused: Option<String>,
+    /// What could not be lent, each with the reason.
+    pub kept: Vec<String>,
 }
 
 /// What the kernel took.

@@ -57,6 +57,16 @@ fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
             cure: "run on x86_64 or aarch64".to_owned(),
         });
     }
+    if kernel.namespaces.is_ok() && !kernel.kept.is_empty() {
+        return Err(ConfineError::PromiseUnheld {
+            promise: Promise::P1,
+            why: format!(
+                "as root, servers run under an id of their own, and what it is granted cannot be lent to that: {}",
+                kernel.kept.join("; ")
+            ),
+            cure: "run the supervisor as the owner of it, an ordinary user; or move it to a file system whose mounts can map ids (ext4, xfs, btrfs)".to_owned(),
+        });
+    }
     Ok(abi)
 }
 
@@ -99,6 +109,9 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
         // What a namespace would keep apart is closed instead.
         [M::SeccompOwnProcess, M::SeccompOwnIpc].as_slice()
     });
+    if namespaces && kernel.ids.is_some() {
+        set.insert(M::UnprivilegedId);
+    }
     if abi >= LANDLOCK_SOCKETS {
         set.insert(M::LandlockSockets);
     } else if !namespaces || abi < LANDLOCK_SCOPES {
@@ -185,11 +198,11 @@ fn judge(
 ) -> Judgement {
     use Promise as P;
     let namespaces = set.contains(&M::MountNamespace);
+    // As root with no id of its own: on that id hang the owner's rights.
+    let root = kernel.root && !set.contains(&M::UnprivilegedId);
     match promise {
-        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => {
-            files(promise, kernel.root, namespaces)
-        }
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, kernel.root, namespaces),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, namespaces),
+        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, namespaces),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
@@ -216,14 +229,20 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
         ),
         Promise::P1 if root => unheld(
             &[M::MountNamespace, M::LandlockFiles],
-            "as root, files in the granted system directories that only root may read can be read",
+            "the supervisor runs as root, and its servers can be given no id of their own: files in the granted system directories that only root may read can be read",
         ),
-        _ => held(&[M::MountNamespace, M::LandlockFiles]),
+        _ => held(&[M::MountNamespace, M::LandlockFiles, M::UnprivilegedId]),
     }
 }
 
 fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
-    const OWN: &[Mechanism] = &[M::Capabilities, M::NoNewPrivs, M::Rlimits, M::Seccomp];
+    const OWN: &[Mechanism] = &[
+        M::UnprivilegedId,
+        M::Capabilities,
+        M::NoNewPrivs,
+        M::Rlimits,
+        M::Seccomp,
+    ];
     match promise {
         Promise::R1 if namespaces => held(&[
             M::PidNamespace,
@@ -250,9 +269,9 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",
         ),
         Promise::R3 if root || namespaces => held(OWN),
-        Promise::R3 => unheld(
+        Promise::R3 => held_but(
             OWN,
-            "no capability is held or can be gained; namespaces are refused here, and the bounding set of an ordinary user empties only in one",
+            "the bounding set of an ordinary user empties only in a namespace of its own, which is refused here; no_new_privs keeps all of it from being gained",
         ),
         Promise::R5 if root || !namespaces => unheld(
             &[M::Rlimits],

@@ -16,7 +16,9 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::unistd::geteuid;
 
-use super::LaunchError;
+use super::{LaunchError, give};
+use crate::confine::linux::ids;
+use crate::confine::spec::Ids;
 use crate::declaration::LaunchDigest;
 use crate::plan::Plan;
 
@@ -62,7 +64,7 @@ impl Home {
     ///
     /// # Errors
     /// [`LaunchError::Home`]: something stands there, or the system refuses.
-    pub fn temporary(plan: &Plan) -> Result<Self, LaunchError> {
+    pub fn temporary(plan: &Plan, ids: Option<Ids>) -> Result<Self, LaunchError> {
         DirBuilder::new()
             .mode(0o700)
             .create(&plan.home)
@@ -72,6 +74,7 @@ impl Home {
             })?;
         let home = Temporary(plan.home.clone());
         private_directory(&plan.tmp)?;
+        give::give(&plan.home, ids)?;
         Ok(Self {
             _held: Held::Alone { _home: home },
         })
@@ -83,9 +86,9 @@ impl Home {
     /// # Errors
     /// [`LaunchError::ForeignHome`] where the directory is a link, another person's, or beside
     /// the digest of another declaration; [`LaunchError::Home`] where the system refuses.
-    pub fn open(plan: &Plan, digest: &LaunchDigest) -> Result<Self, LaunchError> {
+    pub fn open(plan: &Plan, digest: &LaunchDigest, ids: Option<Ids>) -> Result<Self, LaunchError> {
         for _ in 0..ATTEMPTS {
-            if let Some(home) = Self::hold(plan, digest)? {
+            if let Some(home) = Self::hold(plan, digest, ids)? {
                 return Ok(home);
             }
         }
@@ -96,7 +99,11 @@ impl Home {
     }
 
     /// The same; `None` where the home was removed between the making and the lock.
-    fn hold(plan: &Plan, digest: &LaunchDigest) -> Result<Option<Self>, LaunchError> {
+    fn hold(
+        plan: &Plan,
+        digest: &LaunchDigest,
+        ids: Option<Ids>,
+    ) -> Result<Option<Self>, LaunchError> {
         let home = &plan.home;
         let at = |source| LaunchError::Home {
             path: home.clone(),
@@ -128,14 +135,15 @@ impl Home {
             return Ok(None);
         }
         private_directory(&plan.tmp)?;
+        give::give(home, ids)?;
         Ok(Some(Self {
             _held: Held::Lock { _lock: lock },
         }))
     }
 }
 
-/// The directory, made if need be, the person's own, no link, mode 0700 (a server may have
-/// changed the mode of its home).
+/// The directory, made if need be, the person's own (or their server's, where that has ids of
+/// its own), no link, mode 0700 (a server may have changed the mode of its home).
 fn private_directory(path: &Path) -> Result<(), LaunchError> {
     let at = |source| LaunchError::Home {
         path: path.to_owned(),
@@ -159,7 +167,9 @@ fn private_directory(path: &Path) -> Result<(), LaunchError> {
             _ => at(error),
         })?;
     let metadata = held.metadata().map_err(at)?;
-    if metadata.uid() != geteuid().as_raw() {
+    // Root's servers have ids of their own, as far as this machine has them to give.
+    let servers = geteuid().is_root() && ids::is_servers(metadata.uid());
+    if metadata.uid() != geteuid().as_raw() && !servers {
         return Err(foreign("it belongs to another user"));
     }
     if metadata.mode() & 0o7777 != 0o700 {

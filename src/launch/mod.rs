@@ -9,22 +9,32 @@
 
 pub(crate) mod descendants;
 pub(crate) mod error;
+pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
 
+use std::io;
+use std::path::PathBuf;
+
+use nix::unistd::geteuid;
 use serde::Serialize;
+use tokio::runtime::{Builder, Runtime};
 
 pub use error::LaunchError;
+use spawn::Shim;
 
 use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
-use crate::confine::linux::{self, Linux};
+use crate::confine::linux::{self, Linux, kernel};
+use crate::confine::spec::{Entry, Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
-use crate::declaration::{Alias, Digest, LaunchDigest, Server, Stdio, digest};
+use crate::declaration::{
+    Alias, Declaration, Digest, LaunchDigest, Network, Server, Stdio, digest,
+};
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
@@ -66,13 +76,19 @@ pub struct Explanation {
     pub ephemeral: bool,
     /// Files that are compared right before the exec.
     #[serde(skip)]
-    pub unchanged: Vec<(std::path::PathBuf, Stat)>,
+    pub unchanged: Vec<(PathBuf, Stat)>,
     /// What a reader should know about the program's content, if it is not what was approved.
     #[serde(skip)]
     pub upgraded: Option<String>,
     /// The very directory that was checked for `--dir`: this one is granted.
     #[serde(skip)]
     pub held: Option<Held>,
+    /// What is lent to a server with ids of its own.
+    #[serde(skip)]
+    loans: Vec<Loan>,
+    /// The very process that found out what this kernel lets it enter, and waits there.
+    #[serde(skip)]
+    shim: Option<Shim>,
 }
 
 /// An explanation that may start: the only argument of [`launch`].
@@ -92,47 +108,44 @@ impl Prepared {
 /// # Errors
 /// An alias nobody declared, a state that cannot be trusted, a plan that cannot be made, a
 /// policy that cannot be obeyed, a promise that cannot be held here.
+///
+/// # Panics
+/// Outside a Tokio runtime with I/O: it starts a process.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
-    let state = State::open(person)?;
-    let declarations = state.read()?;
-    let approvals = Approvals::read(&state)?;
-    let alias = request.alias.clone();
-    let declaration = declarations.get(&alias)?;
-    let declared = match &declaration.server {
-        Server::Stdio(stdio) => stdio.clone(),
-        Server::Http(_) => return Err(LaunchError::HttpLater { alias }.into()),
-    };
-    let digest = digest::digest(declaration);
-    if let Some(asked) = request
-        .digest
-        .clone()
-        .filter(|asked| !asked.begins(&digest))
-    {
-        return Err(LaunchError::OtherDigest {
-            alias,
-            asked,
-            digest,
-        }
-        .into());
+    let asked = Asked::read(person, request)?;
+    let (declared, launch_digest) = (asked.declared, asked.launch_digest);
+    let ids = ids(&launch_digest);
+    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
+    if ids.is_none() {
+        // Beside the reading; what is lent to other ids is known after it only.
+        let entry = entry(declared.network, None, Vec::new());
+        shim.begin(Some(entry)).map_err(LaunchError::Spawn)?;
     }
-    let launch_digest = digest::launch(&declaration.server);
-    let record = approvals.record(&digest);
+    let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let facts = facts::gather(&declared, &search_path, person)?;
-    let approval = approvals.check(&alias, declaration, Some(&facts.program));
-    let others = declarations.writable_but_by(&alias);
+    let loans = facts.loans();
+    if ids.is_some() {
+        let entry = entry(declared.network, ids, loans.clone());
+        shim.begin(Some(entry)).map_err(LaunchError::Spawn)?;
+    }
+    let found = Some(&facts.program);
+    let approval = asked
+        .approvals
+        .check(&request.alias, &asked.declaration, found);
     let plan = if request.ephemeral {
-        resolve::resolve_in(home::temporary_name(), &declared, &facts, &others)?
+        resolve::resolve_in(home::temporary_name(), &declared, &facts, &asked.others)?
     } else {
-        resolve::resolve(&declared, &launch_digest, &facts, &others)?
+        resolve::resolve(&declared, &launch_digest, &facts, &asked.others)?
     };
     let verdict = policy::evaluate(policy::load::load()?, &plan);
-    let confinement = specify(&plan, &declared, &facts.kernel)?;
-    let lowered = linux::lower(&plan, &confinement, &facts.kernel)?;
+    let kernel = kernel::facts(shim.begun()?, ids);
+    let confinement = specify(&plan, &declared, &kernel)?;
+    let lowered = linux::lower(&plan, &confinement, &kernel)?;
     let upgraded = record.and_then(|record| record.upgraded(&facts.program));
     Ok(Explanation {
-        alias,
-        digest,
+        alias: request.alias.clone(),
+        digest: asked.digest,
         approval,
         plan,
         verdict,
@@ -140,12 +153,97 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         lowered,
         declared,
         launch_digest,
-        enabled: declaration.enabled,
+        enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         unchanged: facts.program.unchanged(),
         upgraded,
         held: facts.held,
+        loans,
+        // Where it could not enter it has ended.
+        shim: kernel.namespaces.is_ok().then_some(shim),
     })
+}
+
+/// What the state directory says of a request.
+struct Asked {
+    declaration: Declaration,
+    declared: Stdio,
+    digest: Digest,
+    launch_digest: LaunchDigest,
+    approvals: Approvals,
+    /// Where other declared servers may write.
+    others: Vec<PathBuf>,
+}
+
+impl Asked {
+    fn read(person: &Person, request: &RunRequest) -> Result<Self, Error> {
+        let state = State::open(person)?;
+        let declarations = state.read()?;
+        let approvals = Approvals::read(&state)?;
+        let alias = request.alias.clone();
+        let declaration = declarations.get(&alias)?.clone();
+        let declared = match &declaration.server {
+            Server::Stdio(stdio) => stdio.clone(),
+            Server::Http(_) => return Err(LaunchError::HttpLater { alias }.into()),
+        };
+        let digest = digest::digest(&declaration);
+        if let Some(asked) = request
+            .digest
+            .clone()
+            .filter(|asked| !asked.begins(&digest))
+        {
+            return Err(LaunchError::OtherDigest {
+                alias,
+                asked,
+                digest,
+            }
+            .into());
+        }
+        Ok(Self {
+            launch_digest: digest::launch(&declaration.server),
+            others: declarations.writable_but_by(&alias),
+            declaration,
+            declared,
+            digest,
+            approvals,
+        })
+    }
+}
+
+/// The same for who only looks: nothing waits to be launched.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
+    let runtime = runtime().map_err(LaunchError::Spawn)?;
+    let _entered = runtime.enter();
+    let mut explanation = prepare(person, request)?;
+    explanation.shim = None;
+    Ok(explanation)
+}
+
+/// What everything runs on: one thread, since a server's life is bound to the thread that
+/// started it (`PR_SET_PDEATHSIG`, `prctl(2)`).
+///
+/// # Errors
+/// What the system says.
+pub fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// The ids of root's servers.
+fn ids(digest: &LaunchDigest) -> Option<Ids> {
+    let root = geteuid().is_root();
+    root.then(|| linux::ids::of(digest)).flatten()
+}
+
+/// What a server's process enters, and as whom.
+fn entry(network: Network, ids: Option<Ids>, loans: Vec<Loan>) -> Entry {
+    Entry {
+        network: network == Network::None,
+        ids,
+        loans,
+    }
 }
 
 /// The one gate.
@@ -186,23 +284,46 @@ pub struct Running {
     pub home: home::Home,
 }
 
-/// Makes the home, reads the secrets, starts the shim, and hears from it that the rules are in
-/// force and the server was executed.
+/// Makes the home, reads the secrets, orders the shim, and hears from it that the rules are in
+/// force and the server was executed. A permitted explanation may be launched again when the
+/// server has ended.
 ///
 /// # Errors
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
-pub async fn launch(prepared: Prepared) -> Result<Running, LaunchError> {
+pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
     let Prepared(explanation) = prepared;
+    let ids = explanation.lowered.ids;
     let home = if explanation.ephemeral {
-        home::Home::temporary(&explanation.plan)?
+        home::Home::temporary(&explanation.plan, ids)?
     } else {
-        home::Home::open(&explanation.plan, &explanation.launch_digest)?
+        home::Home::open(&explanation.plan, &explanation.launch_digest, ids)?
     };
     let env = secrets::variables(&explanation.plan, &explanation.declared)?;
-    let (server, enforced) = spawn::spawn(&explanation, env).await?;
+    let shim = match explanation.shim.take() {
+        Some(shim) => shim,
+        None => another(explanation)?,
+    };
+    let (server, enforced) = spawn::spawn(explanation, shim, env).await?;
     Ok(Running {
         server,
         enforced,
         home,
     })
+}
+
+/// A shim that goes where the explanation says.
+fn another(explanation: &Explanation) -> Result<Shim, LaunchError> {
+    let lowered = &explanation.lowered;
+    let entry = lowered.namespaces.as_ref().map(|_| {
+        let network = explanation.declared.network;
+        entry(network, lowered.ids, explanation.loans.clone())
+    });
+    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
+    shim.begin(entry).map_err(LaunchError::Spawn)?;
+    match shim.begun()?.refused {
+        None => Ok(shim),
+        Some(why) => Err(LaunchError::Unconfirmed(format!(
+            "namespaces are refused now: {why}"
+        ))),
+    }
 }

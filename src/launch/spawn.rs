@@ -4,14 +4,13 @@
     reason = "the one place that starts a server"
 )]
 
-use std::fs::File;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::Stdio as Pipe;
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
@@ -22,84 +21,40 @@ use tokio::time::timeout;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
 use crate::confine::shim;
-use crate::confine::spec::{Enforced, Report, Spec};
+use crate::confine::spec::{Begin, Begun, Enforced, Entry, Report, Spec};
 use crate::plan::held::Held;
 use crate::relay::Server;
 
-/// How long the shim may take from its start to the exec; it takes milliseconds.
+/// How long the shim may take for a step of its own; it takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Starts the server of a permitted explanation with these variables.
-///
-/// # Errors
-/// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
-/// plan asks for is in force or the shim ended without a word, [`LaunchError::Spawn`] where it
-/// could not be started. In each case no process of it is left.
-pub async fn spawn(
-    explanation: &Explanation,
-    env: Vec<(String, SecretString)>,
-) -> Result<(Server, Enforced), LaunchError> {
-    let dir = explanation.held.as_ref().map(Held::descriptor).transpose();
-    let dir = dir.map_err(LaunchError::Spawn)?;
-    let spec = Spec {
-        supervisor: std::process::id(),
-        exec: explanation.plan.exec.clone(),
-        argv: explanation.plan.argv.clone(),
-        env: env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
-            .collect(),
-        cwd: explanation.plan.cwd.clone(),
-        dir: match (&explanation.plan.dir, &dir) {
-            (Some(path), Some(held)) => Some((path.clone(), held.as_raw_fd())),
-            _ => None,
-        },
-        unchanged: explanation.unchanged.clone(),
-        rules: explanation.lowered.clone(),
-        keyring: explanation
-            .confinement
-            .mechanisms
-            .contains(&Mechanism::Keyring),
-    };
-    let mut shim = Shim::start(&spec, dir.as_ref()).map_err(LaunchError::Spawn)?;
-    let heard = timeout(LIMIT, shim.hear()).await;
-    let reports = match heard {
-        Ok(Ok(reports)) => reports,
-        Ok(Err(error)) => return Err(shim.end(LaunchError::Spawn(error)).await),
-        Err(_) => {
-            let error = LaunchError::Unconfirmed(format!(
-                "no word from the confining process in {} s",
-                LIMIT.as_secs()
-            ));
-            return Err(shim.end(error).await);
-        }
-    };
-    match judge(explanation, reports) {
-        Ok(enforced) => Ok((shim.into_server()?, enforced)),
-        Err(error) => Err(shim.end(error).await),
-    }
-}
-
-/// A started shim and our end of its status pipe.
-struct Shim {
+/// A started shim: a process that has entered what it was told to, and waits for its orders.
+/// Without them it ends with this value.
+#[derive(Debug)]
+pub struct Shim {
     child: Child,
-    status: pipe::Receiver,
+    orders: PipeWriter,
+    status: PipeReader,
 }
 
 impl Shim {
-    /// Executes this very program anew, with an empty environment and the spec in a file in
-    /// memory: it holds secrets, and each stage reads it for itself. `dir` it inherits too.
-    fn start(spec: &Spec, dir: Option<&OwnedFd>) -> io::Result<Self> {
-        let mut text = File::from(memfd_create(c"spec", MFdFlags::MFD_CLOEXEC)?);
-        serde_json::to_writer(io::BufWriter::new(&mut text), spec)?;
-        let (status_out, status_in) = io::pipe()?;
-        let held = dir.map(AsFd::as_fd);
-        for inherited in [text.as_fd(), status_in.as_fd()].into_iter().chain(held) {
+    /// Executes this very program anew, with an empty environment; it waits to be told where to
+    /// go.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime with I/O, as `tokio::process` does.
+    pub fn start() -> io::Result<Self> {
+        let (orders_out, orders) = io::pipe()?;
+        let (status, status_in) = io::pipe()?;
+        for inherited in [orders_out.as_fd(), status_in.as_fd()] {
             fcntl(inherited, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         let child = Command::new("/proc/self/exe")
             .arg(shim::CONFINE)
-            .arg(text.as_raw_fd().to_string())
+            .arg(orders_out.as_raw_fd().to_string())
             .arg(status_in.as_raw_fd().to_string())
             .env_clear()
             .current_dir("/")
@@ -108,43 +63,161 @@ impl Shim {
             .stderr(Pipe::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let status = pipe::Receiver::from_owned_fd(status_out.into())?;
-        Ok(Self { child, status })
+        Ok(Self {
+            child,
+            orders,
+            status,
+        })
     }
 
-    /// Reads the status to its end: the exec, or the shim's end.
-    async fn hear(&mut self) -> io::Result<Vec<u8>> {
-        let mut reports = Vec::new();
-        self.status.read_to_end(&mut reports).await?;
-        Ok(reports)
+    /// Tells it where to go; it goes there while the caller does something else.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&mut self, namespaces: Option<Entry>) -> io::Result<()> {
+        let supervisor = std::process::id();
+        let begin = Begin {
+            supervisor,
+            namespaces,
+        };
+        tell(&mut self.orders, &begin)
     }
 
-    /// Ends it and passes on why.
-    async fn end(mut self, error: LaunchError) -> LaunchError {
-        // It is killed when dropped in any case; waiting leaves no zombie behind.
-        let _ = timeout(LIMIT, self.child.kill()).await;
-        error
-    }
-
-    fn into_server(mut self) -> Result<Server, LaunchError> {
-        let taken = (
-            self.child.stdin.take(),
-            self.child.stdout.take(),
-            self.child.stderr.take(),
-        );
-        let group = self.child.id().and_then(|id| i32::try_from(id).ok());
-        match (taken, group) {
-            ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Server {
-                stdin,
-                stdout,
-                stderr,
-                process: self.child,
-                group: Pid::from_raw(group),
-            }),
+    /// Waits for what it could enter.
+    ///
+    /// # Errors
+    /// [`LaunchError::Step`] where a step before that failed, [`LaunchError::Unconfirmed`] where
+    /// it ended without a word or says none.
+    pub fn begun(&mut self) -> Result<Begun, LaunchError> {
+        let line = self.first_line().map_err(LaunchError::Spawn)?;
+        match serde_json::from_slice(&line) {
+            Ok(Report::Begun(begun)) => Ok(begun),
+            Ok(Report::Failed(failed)) => Err(LaunchError::Step { failed }),
             _ => Err(LaunchError::Unconfirmed(
-                "the server has no pipes".to_owned(),
+                "the confining process ended without a word".to_owned(),
             )),
         }
+    }
+
+    /// Its first report. It makes no other before it has its orders.
+    fn first_line(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let mut some = [0; 512];
+        let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other)?;
+        while !line.ends_with(b"\n") {
+            let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
+            if poll(&mut asked, limit)? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let count = self.status.read(&mut some)?;
+            if count == 0 {
+                break;
+            }
+            line.extend(some.iter().take(count));
+        }
+        Ok(line)
+    }
+
+    /// Gives it its orders and reads its status to the end: the exec, or the shim's end.
+    async fn order(self, spec: &Spec) -> Result<(Child, Vec<u8>), LaunchError> {
+        let Self {
+            child,
+            mut orders,
+            status,
+        } = self;
+        match tell(&mut orders, spec) {
+            // It has ended, and said why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            other => other.map_err(LaunchError::Spawn)?,
+        }
+        drop(orders);
+        let mut status =
+            pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
+        let mut reports = Vec::new();
+        match timeout(LIMIT, status.read_to_end(&mut reports)).await {
+            Ok(Ok(_)) => Ok((child, reports)),
+            Ok(Err(error)) => Err(end(child, LaunchError::Spawn(error)).await),
+            Err(_) => {
+                let why = format!(
+                    "no word from the confining process in {} s",
+                    LIMIT.as_secs()
+                );
+                Err(end(child, LaunchError::Unconfirmed(why)).await)
+            }
+        }
+    }
+}
+
+/// One document of its orders, on a line of its own.
+fn tell(orders: &mut PipeWriter, document: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(document)?;
+    line.push(b'\n');
+    orders.write_all(&line)
+}
+
+/// Ends a child and passes on why.
+async fn end(mut child: Child, error: LaunchError) -> LaunchError {
+    // It is killed when dropped in any case; waiting leaves no zombie behind.
+    let _ = timeout(LIMIT, child.kill()).await;
+    error
+}
+
+/// Starts the server of a permitted explanation with these variables, by a shim that waits.
+///
+/// # Errors
+/// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
+/// plan asks for is in force or the shim ended without a word, [`LaunchError::Spawn`] where it
+/// could not be spoken to. In each case no process of it is left.
+pub async fn spawn(
+    explanation: &Explanation,
+    shim: Shim,
+    env: Vec<(String, SecretString)>,
+) -> Result<(Server, Enforced), LaunchError> {
+    let spec = spec(explanation, env)?;
+    let (child, reports) = shim.order(&spec).await?;
+    drop(spec);
+    match judge(explanation, reports) {
+        Ok(enforced) => Ok((server(child)?, enforced)),
+        Err(error) => Err(end(child, error).await),
+    }
+}
+
+fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<Spec, LaunchError> {
+    let held = explanation.held.as_ref().map(Held::inode).transpose();
+    let held = held.map_err(LaunchError::Spawn)?;
+    let plan = &explanation.plan;
+    Ok(Spec {
+        exec: plan.exec.clone(),
+        argv: plan.argv.clone(),
+        env: env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
+            .collect(),
+        cwd: plan.cwd.clone(),
+        dir: plan.dir.clone().zip(held),
+        unchanged: explanation.unchanged.clone(),
+        rules: explanation.lowered.clone(),
+        keyring: explanation
+            .confinement
+            .mechanisms
+            .contains(&Mechanism::Keyring),
+    })
+}
+
+fn server(mut child: Child) -> Result<Server, LaunchError> {
+    let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let group = child.id().and_then(|id| i32::try_from(id).ok());
+    match (taken, group) {
+        ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Server {
+            stdin,
+            stdout,
+            stderr,
+            process: child,
+            group: Pid::from_raw(group),
+        }),
+        _ => Err(LaunchError::Unconfirmed(
+            "the server has no pipes".to_owned(),
+        )),
     }
 }
 
@@ -158,7 +231,7 @@ fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, Launch
         match serde_json::from_slice(line) {
             Ok(Report::Enforced(report)) => enforced = Some(report),
             Ok(Report::Failed(failed)) => return Err(LaunchError::Step { failed }),
-            Err(_) => {
+            Ok(Report::Begun(_)) | Err(_) => {
                 return Err(LaunchError::Unconfirmed(
                     "the confining process cannot be understood".to_owned(),
                 ));

@@ -22,7 +22,6 @@ pub(crate) use super::person::person;
 use super::places::Places;
 use super::program::Program;
 use super::{Grant, HostFacts, Person, PlanError, SearchPath, git, grants, program, record};
-use crate::confine::linux::kernel;
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
 
@@ -32,8 +31,6 @@ pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Below a directory of this name fnm makes a link for every shell that is started, and removes
 /// it with the shell.
 const PASSING: &str = "fnm_multishells";
-/// As many entries of a system directory are looked at before it is left out (as root only).
-const ENTRIES: usize = 10_000;
 
 /// The caller's `PATH`, as a server would get it. An entry that fnm made for one shell is
 /// replaced by where it leads, since it is gone with the shell.
@@ -136,7 +133,7 @@ pub(crate) fn gather(
 ) -> Result<HostFacts, PlanError> {
     let places = places(person)?;
     let program = program::find(&stdio.command, path)?;
-    let system = system(person)?;
+    let system = system()?;
     let ground = Ground {
         places: &places,
         system: &system,
@@ -181,7 +178,6 @@ pub(crate) fn gather(
         held,
         reads,
         present,
-        kernel: kernel::facts(),
     })
 }
 
@@ -215,7 +211,7 @@ pub(crate) fn search_path_grants(
     path: &SearchPath,
     person: &Person,
 ) -> Result<Vec<Grant>, PlanError> {
-    let (places, system) = (places(person)?, system(person)?);
+    let (places, system) = (places(person)?, system()?);
     let ground = Ground {
         places: &places,
         system: &system,
@@ -245,44 +241,25 @@ pub(crate) fn doubts(path: &SearchPath, program: &Program, person: &Person) -> V
     looked_at.into_iter().filter_map(doubt).collect()
 }
 
-/// The system's places that are here, followed. What others may not read is left out: as root
-/// the directories are looked through for it, and granted in part where they hold some.
+/// The system's places that are here, followed. What others may not read is left out.
 ///
 /// # Errors
 /// [`PlanError::Data`].
-pub(crate) fn system(person: &Person) -> Result<Vec<Grant>, PlanError> {
+pub(crate) fn system() -> Result<Vec<Grant>, PlanError> {
     let mut found = Vec::new();
     for place in grants::system_places()? {
         for path in expand(&place.path) {
             let Ok(followed) = follow(&path) else {
                 continue;
             };
-            let mut left = ENTRIES;
-            // Only these hold what is the administrator's to hide.
-            let look_through = person.uid == 0
-                && ["/etc", "/var"]
-                    .iter()
-                    .any(|tree| followed.resolved.starts_with(tree));
-            let (whole, parts) = if look_through {
-                open_to_others(&followed.resolved, &mut left)
-            } else {
-                (readable_by_others(&followed.resolved), Vec::new())
-            };
-            let paths = if whole {
-                vec![followed.resolved]
-            } else {
-                parts
-            };
-            found.extend(
-                paths
-                    .into_iter()
-                    .filter(|path| path.to_str().is_some())
-                    .map(|path| Grant {
-                        path,
-                        rights: place.rights,
-                        reason: place.reason.clone(),
-                    }),
-            );
+            let path = followed.resolved;
+            if readable_by_others(&path) && path.to_str().is_some() {
+                found.push(Grant {
+                    path,
+                    rights: place.rights,
+                    reason: place.reason.clone(),
+                });
+            }
         }
     }
     Ok(found)
@@ -315,33 +292,6 @@ fn readable_by_others(path: &Path) -> bool {
         let needed = if found.is_dir() { 0o005 } else { 0o004 };
         found.permissions().mode() & needed == needed
     })
-}
-
-/// Whether others may read all of a path, and if not, the largest parts of it that they may.
-/// Links are passed over: what they lead to is granted or not for itself.
-fn open_to_others(path: &Path, left: &mut usize) -> (bool, Vec<PathBuf>) {
-    let is_dir = path.is_dir();
-    if !is_dir || !readable_by_others(path) {
-        return (readable_by_others(path), Vec::new());
-    }
-    let (mut whole, mut parts) = (true, Vec::new());
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        *left = left.saturating_sub(1);
-        if *left == 0 {
-            return (false, Vec::new());
-        }
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            continue;
-        }
-        match open_to_others(&entry.path(), left) {
-            (true, _) => parts.push(entry.path()),
-            (false, some) => {
-                whole = false;
-                parts.extend(some);
-            }
-        }
-    }
-    (whole, parts)
 }
 
 #[cfg(test)]

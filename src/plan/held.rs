@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2, readlink};
-use nix::sys::stat::{Mode, SFlag, fstatat};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat};
 use rustix::fs::{Dir, FileType};
+
+use crate::confine::spec::Inode;
 
 /// A directory, held open without a right to anything in it.
 #[derive(Clone, Debug)]
@@ -114,12 +116,16 @@ impl Held {
         Ok(listing)
     }
 
-    /// A second descriptor of the directory.
+    /// Which directory it is: no other has its numbers as long as this one is held.
     ///
     /// # Errors
-    /// There are too many descriptors.
-    pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
-        self.0.try_clone()
+    /// What the system says.
+    pub(crate) fn inode(&self) -> io::Result<Inode> {
+        let found = fstat(&self.0)?;
+        Ok(Inode {
+            dev: found.st_dev,
+            ino: found.st_ino,
+        })
     }
 }
 

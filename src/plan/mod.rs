@@ -35,7 +35,7 @@ use serde::Serialize;
 
 pub use error::PlanError;
 
-use crate::confine::KernelFacts;
+use crate::confine::spec::{Loan, Use};
 use crate::declaration::{Alias, BoundLimits, DigestPrefix, EnvName, Network};
 
 /// What `supervisor run` was asked for.
@@ -85,8 +85,30 @@ pub struct HostFacts {
     pub reads: Vec<ReadFact>,
     /// Which of the named variables the caller has.
     pub present: BTreeSet<EnvName>,
-    /// What the kernel offers.
-    pub kernel: KernelFacts,
+}
+
+impl HostFacts {
+    /// What has to be lent to a server that runs under ids of its own: what the declaration
+    /// grants, and what of the installations others may not use as they are. The system's own
+    /// places never.
+    #[must_use]
+    pub fn loans(&self) -> Vec<Loan> {
+        let loan = |path: &PathBuf, use_of| Loan {
+            path: path.clone(),
+            use_of,
+        };
+        let within = |path: &PathBuf| self.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
+        let dir = self.dir.iter().map(|dir| loan(dir, Use::Write));
+        let reads = self.reads.iter().filter(|read| !within(&read.path));
+        let reads = reads.map(|read| loan(&read.path, Use::Read));
+        let installation = self.installation.iter().chain(&self.linked);
+        let installation = installation.map(|grant| loan(&grant.path, Use::Run));
+        let mut once = BTreeSet::new();
+        dir.chain(reads)
+            .chain(installation)
+            .filter(|loan| once.insert(loan.path.clone()))
+            .collect()
+    }
 }
 
 /// Who runs the supervisor.

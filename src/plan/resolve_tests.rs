@@ -6,7 +6,6 @@ fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -> Result<Pl
 }
 use std::collections::BTreeSet;
 
-use crate::confine::KernelFacts;
 use crate::declaration::Read;
 use crate::plan::program::Program;
 use crate::plan::{ReadFact, SearchPath};
@@ -49,13 +48,6 @@ fn facts() -> HostFacts {
         held: None,
         reads: vec![],
         present: BTreeSet::new(),
-        kernel: KernelFacts {
-            landlock_abi: Some(7),
-            arch: None,
-            keyrings: true,
-            namespaces: Ok(()),
-            root: false,
-        },
     }
 }
 

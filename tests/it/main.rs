@@ -23,6 +23,7 @@ mod cli_programs;
 mod cli_state;
 mod cli_state_kills;
 mod cli_surface;
+mod escape_as_root;
 mod escape_environment;
 mod escape_files;
 mod escape_kernel;

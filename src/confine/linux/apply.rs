@@ -25,11 +25,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
 use nix::unistd::{
-    Gid, Pid, dup2_stderr, dup2_stdin, dup2_stdout, geteuid, getppid, setgroups, setsid,
+    Gid, Pid, Uid, dup2_stderr, dup2_stdin, dup2_stdout, geteuid, getgroups, getppid, getresgid,
+    getresuid, setgroups, setresgid, setresuid, setsid,
 };
 
 use super::landlock::{Right, Rules};
 use super::limits::Rlimits;
+use crate::confine::spec::Ids;
 
 /// What kept a step from being done.
 #[derive(Debug, thiserror::Error)]
@@ -115,11 +117,14 @@ pub fn let_go_of_pipes() -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// A session keyring of its own: the caller's keys are not reachable through it.
-pub fn new_keyring() -> Result<(), ApplyError> {
-    match keyutils::Keyring::join_anonymous_session() {
-        Ok(_) => Ok(()),
-        Err(errno) => Err(ApplyError::System(Errno::from_raw(errno.0))),
+/// A session keyring of its own: the caller's keys are not reachable through it. Whether there
+/// is one: where keyrings are refused to us (some containers do), the filters refuse them to the
+/// server all the same.
+pub fn new_keyring() -> Result<bool, ApplyError> {
+    match keyutils::Keyring::join_anonymous_session().map_err(|errno| Errno::from_raw(errno.0)) {
+        Ok(_) => Ok(true),
+        Err(Errno::EPERM | Errno::ENOSYS) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -179,6 +184,36 @@ pub fn limit(limits: &Rlimits) -> Result<(), ApplyError> {
         setrlimit(resource, bound, bound)?;
     }
     Ok(())
+}
+
+/// Bounds the processes and threads of its user in its user namespace: set before that was
+/// entered, all of the person's would count.
+pub fn limit_processes(processes: u64) -> Result<(), ApplyError> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NPROC)?;
+    let bound = processes.min(hard);
+    setrlimit(Resource::RLIMIT_NPROC, bound, bound)?;
+    Ok(())
+}
+
+/// Gives up root's kernel id, on which the owner's rights hang whatever the capabilities are.
+/// The bounding set goes first: after the change there is no right to empty it.
+pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
+    drop_bounding_set()?;
+    let (user, group) = (Uid::from_raw(ids.user), Gid::from_raw(ids.group));
+    setresgid(group, group, group)?;
+    setresuid(user, user, user)?;
+    let (users, groups) = (getresuid()?, getresgid()?);
+    let changed = users.real == user
+        && users.effective == user
+        && users.saved == user
+        && groups.real == group
+        && groups.effective == group
+        && groups.saved == group;
+    if changed && getgroups()?.iter().all(|left| *left == group) {
+        Ok(())
+    } else {
+        Err(ApplyError::Capabilities("root's ids stay".to_owned()))
+    }
 }
 
 /// Root's supplementary groups, gone; an ordinary user cannot drop theirs.
@@ -271,11 +306,7 @@ fn abi(number: u32) -> ABI {
 pub fn drop_capabilities() -> Result<bool, ApplyError> {
     use caps::{CapSet, Capability, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
-        for capability in caps::runtime::thread_all_supported() {
-            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
-        }
-    }
+    drop_bounding_set()?;
     for set in [
         CapSet::Ambient,
         CapSet::Inheritable,
@@ -299,18 +330,29 @@ pub fn no_new_privs() -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Keeps capabilities of the new namespaces across the exec of the next stage, which an
-/// ordinary user's process loses otherwise (`capabilities(7)`).
-pub fn keep_capabilities() -> Result<(), ApplyError> {
+/// Gives up every capability but the one to send signals: the parent-death signal of the first
+/// process is sent with the rights of this one, and by then that has another id.
+pub fn keep_right_to_kill() -> Result<(), ApplyError> {
     use caps::{CapSet, Capability, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    for capability in [
-        Capability::CAP_SYS_ADMIN,
-        Capability::CAP_SYS_RESOURCE,
-        Capability::CAP_SETPCAP,
-    ] {
-        caps::raise(None, CapSet::Inheritable, capability).map_err(failed)?;
-        caps::raise(None, CapSet::Ambient, capability).map_err(failed)?;
+    let kept = HashSet::from([Capability::CAP_KILL]);
+    for set in [CapSet::Ambient, CapSet::Inheritable] {
+        caps::clear(None, set).map_err(failed)?;
+    }
+    for set in [CapSet::Effective, CapSet::Permitted] {
+        caps::set(None, set, &kept).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Empties the bounding set where it can be.
+fn drop_bounding_set() -> Result<(), ApplyError> {
+    use caps::{CapSet, Capability, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
+        for capability in caps::runtime::thread_all_supported() {
+            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
+        }
     }
     Ok(())
 }

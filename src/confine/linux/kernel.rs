@@ -1,10 +1,4 @@
 //! What this kernel offers, asked without changing anything of ours.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "starts the process that tries namespaces"
-)]
-
-use std::process::{Command, Stdio};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, RestrictSelfAttr, Ruleset,
@@ -12,54 +6,21 @@ use landlock::{
 };
 use nix::unistd::geteuid;
 
-use super::apply::ApplyError;
 use super::seccomp::Arch;
 use crate::confine::KernelFacts;
+use crate::confine::spec::{Begun, Ids};
 
-/// What this kernel offers, asked without changing anything.
-pub fn facts() -> KernelFacts {
+/// What this kernel offers: what it lets this process have, and what it let the shim have.
+pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
     KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
-        keyrings: !matches!(
-            keyutils::Keyring::attach(keyutils::SpecialKeyring::Session).map_err(|error| error.0),
-            Err(nix::libc::EPERM | nix::libc::ENOSYS)
-        ),
-        namespaces: probe_namespaces(),
+        keyrings: begun.keyring,
+        namespaces: begun.refused.map_or(Ok(()), Err),
+        ids,
+        kept: begun.kept,
         root: geteuid().is_root(),
     }
-}
-
-/// The first argument of the process that tries whether namespaces can be had.
-pub const PROBE: &str = "__probe";
-
-/// Whether namespaces can be had: a throw-away process tries. What the kernel's settings say is
-/// not all there is to it: security modules and filters around us refuse too.
-fn probe_namespaces() -> Result<(), String> {
-    let output = Command::new("/proc/self/exe")
-        .arg(PROBE)
-        .env_clear()
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        let said = String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned();
-        Err(if said.is_empty() {
-            "the attempt was killed".to_owned()
-        } else {
-            said
-        })
-    }
-}
-
-/// The attempt: enters namespaces and makes what only their owner can make.
-pub fn probe() -> Result<(), ApplyError> {
-    super::mount::enter(&super::namespace::Namespaces::for_a_probe())?;
-    super::mount::memory_at_root()
 }
 
 /// The newest ABI whose every part this kernel takes, found by building rulesets from the

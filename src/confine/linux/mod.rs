@@ -4,11 +4,15 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod entry;
+pub(crate) mod ids;
 pub(crate) mod kernel;
 pub(crate) mod landlock;
+pub(crate) mod lend;
 pub(crate) mod limits;
 pub(crate) mod links;
 pub(crate) mod mount;
+pub(crate) mod mountinfo;
 pub(crate) mod namespace;
 pub(crate) mod seccomp;
 
@@ -16,6 +20,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::spec::Ids;
 use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise};
 use crate::plan::Plan;
 
@@ -23,6 +28,9 @@ use crate::plan::Plan;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linux {
+    /// The kernel's ids it runs under, where they are not the supervisor's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Ids>,
     /// Namespaces and a root file system of its own, where they can be had.
     pub namespaces: Option<namespace::Namespaces>,
     /// Files, sockets, signals and ports.
@@ -55,6 +63,9 @@ pub fn lower(
             cure: "boot Linux 6.2 or later with Landlock".to_owned(),
         })?;
     Ok(Linux {
+        ids: kernel
+            .ids
+            .filter(|_| confinement.mechanisms.contains(&Mechanism::UnprivilegedId)),
         namespaces: namespace::namespaces(plan, confinement),
         landlock: landlock::rules(plan, confinement, abi),
         seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,

@@ -1,32 +1,33 @@
-//! The calls that make the namespaces and the server's own root file system.
+//! The calls that make the server's own root file system.
 //!
-//! The order is that of the attacks it stops: nothing is mounted writable before all else is
-//! read-only, and every source is held by descriptor before anything is mounted over it.
+//! Every source is held by descriptor before anything is mounted over it; what is not to be
+//! written is made read-only, and read back, before anything of the server's runs.
 #![expect(
     clippy::disallowed_methods,
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, unshare};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
-use nix::unistd::{chdir, getegid, geteuid, pivot_root};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{chdir, pivot_root};
 
 use super::apply::ApplyError;
+use super::lend::Lent;
 use super::links;
+use super::mountinfo::mounts;
 use super::namespace::Namespaces;
+use crate::confine::spec::Inode;
 
 /// Where the new root is put together: any directory that is there on every system.
-const ROOT: &str = "/tmp";
-const NONE: Option<&str> = None;
+pub const ROOT: &str = "/tmp";
+pub const NONE: Option<&str> = None;
 /// The devices a server gets (promise P5).
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Links that programs expect in `/dev`.
@@ -39,157 +40,120 @@ const LINKS: [(&str, &str); 4] = [
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 
-/// The namespaces themselves; the process namespace begins with the next child.
-pub fn flags(network: bool) -> CloneFlags {
-    let mut flags = CloneFlags::CLONE_NEWUSER
-        | CloneFlags::CLONE_NEWNS
-        | CloneFlags::CLONE_NEWPID
-        | CloneFlags::CLONE_NEWIPC
-        | CloneFlags::CLONE_NEWUTS
-        | CloneFlags::CLONE_NEWCGROUP;
-    if network {
-        flags |= CloneFlags::CLONE_NEWNET;
+/// Puts the new root together. Nothing is entered yet; `/proc` is still the machine's. What is
+/// mounted for `dir` must be the very directory that was checked.
+pub fn build(
+    namespaces: &Namespaces,
+    lent: Vec<Lent>,
+    dir: Option<&(PathBuf, Inode)>,
+) -> Result<(), ApplyError> {
+    // Others than the one who makes it look a path up in it.
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
+    let devices = DEVICES.map(|name| Path::new("/dev").join(name));
+    let own = lent.iter().map(|lent| &lent.path);
+    let plain = namespaces
+        .mounted()
+        .filter(|path| !own.clone().any(|own| own == *path));
+    let mut sources = hold(devices.iter().chain(plain))?;
+    for lent in &lent {
+        sources.push(Source::lent(lent)?);
     }
-    flags
-}
-
-/// Enters new namespaces; the person's ids stay what they are, and are the only ones there.
-pub fn enter(namespaces: &Namespaces) -> Result<(), ApplyError> {
-    let (user, group) = (geteuid(), getegid());
-    unshare(flags(namespaces.network))?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
-    // Counted in this user namespace from here on; before, all of the person's would count.
-    let (_, hard) = getrlimit(Resource::RLIMIT_NPROC)?;
-    let bound = namespaces.processes.min(hard);
-    setrlimit(Resource::RLIMIT_NPROC, bound, bound)?;
-    if namespaces.network {
-        loopback_up()?;
+    // A parent before what lies in it.
+    sources.sort_by_key(|source| source.path);
+    if let Some((path, checked)) = dir
+        && sources
+            .iter()
+            .any(|source| source.path == path && source.inode != *checked)
+    {
+        let error = io::Error::other("it is not the directory that was checked");
+        return Err(held_error(path, error));
     }
-    // Nothing that is mounted from here on is seen outside, nor the other way round.
-    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
-    Ok(())
-}
-
-/// `RTM_NEWLINK` that sets `IFF_UP` on the first interface, which is the loopback
-/// (`rtnetlink(7)`): a header of 16 bytes and an `ifinfomsg` of 16.
-fn loopback_up() -> Result<(), ApplyError> {
-    let netlink = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
-    let mut message = Vec::with_capacity(32);
-    message.extend(32_u32.to_ne_bytes());
-    message.extend(16_u16.to_ne_bytes());
-    // NLM_F_REQUEST and NLM_F_ACK.
-    message.extend(5_u16.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend([0; 4]);
-    message.extend(1_i32.to_ne_bytes());
-    message.extend(1_u32.to_ne_bytes());
-    message.extend(1_u32.to_ne_bytes());
-    let mut netlink = File::from(netlink);
-    netlink.write_all(&message)?;
-    let mut answer = [0; 64];
-    let count = netlink.read(&mut answer)?;
-    // An acknowledgement is an error message whose error is 0.
-    match answer.get(16..20) {
-        Some([0, 0, 0, 0]) if count >= 20 => Ok(()),
-        _ => Err(io::Error::other("the loopback does not come up").into()),
-    }
-}
-
-/// Puts the new root together. Nothing is entered yet; `/proc` is still the machine's. `dir` is
-/// held already, from outside, and so cannot be a source here: what is mounted in its place must
-/// be that very directory.
-pub fn build(namespaces: &Namespaces, dir: Option<&(PathBuf, File)>) -> Result<(), ApplyError> {
-    let read_only = hold(&namespaces.read_only)?;
-    let writable = hold(&namespaces.writable)?;
-    if let Some((path, held)) = dir {
-        let checked = held.metadata()?;
-        for source in writable.iter().filter(|source| source.path == *path) {
-            let found = source.file.metadata()?;
-            if (found.dev(), found.ino()) != (checked.dev(), checked.ino()) {
-                return Err(ApplyError::Held {
-                    path: path.clone(),
-                    source: io::Error::other("it is not the directory that was checked"),
-                });
-            }
-        }
-    }
-    let devices = hold(&DEVICES.map(|name| Path::new("/dev").join(name)))?;
     let links = links::along_all(&namespaces.names, &namespaces.writable)?;
     memory(Path::new(ROOT), "mode=0755")?;
-    for name in ["dev/shm", "proc", "run", "tmp", "var/tmp"] {
-        fs::create_dir_all(inside(Path::new(name)))?;
+    for name in ["dev", "proc", "run", "tmp", "var"] {
+        fs::create_dir(inside(Path::new(name)))?;
+    }
+    for name in ["dev/shm", "var/tmp"] {
+        fs::create_dir(inside(Path::new(name)))?;
     }
     let size = format!("mode=1777,size={}", namespaces.memory);
-    let own: Vec<PathBuf> = namespaces
-        .in_memory
-        .iter()
-        .map(|path| inside(path))
-        .collect();
-    for place in &own {
-        memory(place, &size)?;
+    for place in &namespaces.in_memory {
+        memory(&inside(place), &size)?;
     }
     for (path, target) in links {
         link(&path, &target)?;
     }
-    for source in &read_only {
-        bind(source, &source.path)?;
-    }
-    for device in &devices {
-        bind(device, &device.path)?;
+    for source in &sources {
+        bind(source)?;
     }
     for (name, target) in LINKS {
         link(&Path::new("/dev").join(name), Path::new(target))?;
     }
-    close_below(Path::new(ROOT), &own)?;
-    for source in &writable {
-        bind(source, &source.path)?;
-        plain(&source.path)?;
-    }
     Ok(())
 }
 
-/// Mounts a file system in memory where the new root will be: what a probe needs to know.
-pub fn memory_at_root() -> Result<(), ApplyError> {
-    memory(Path::new(ROOT), "mode=0755")
-}
-
 /// A source of a mount.
-struct Source {
-    path: PathBuf,
-    file: File,
+struct Source<'a> {
+    path: &'a Path,
+    from: From<'a>,
     directory: bool,
+    inode: Inode,
 }
 
-fn hold(paths: &[PathBuf]) -> Result<Vec<Source>, ApplyError> {
-    let held = |path: &PathBuf| {
-        let at = |source: io::Error| ApplyError::Held {
-            path: path.clone(),
-            source,
-        };
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
-            .open(path)
-            .map_err(at)?;
-        let kind = file.metadata().map_err(at)?.file_type();
-        if kind.is_symlink() {
-            return Err(at(io::Error::other("it has become a link")));
+/// Where it comes from.
+enum From<'a> {
+    Held(File),
+    Lent(&'a Lent),
+}
+
+impl<'a> Source<'a> {
+    fn held(path: &'a Path) -> Result<Self, ApplyError> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW;
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).custom_flags(flags).open(path);
+        let looked = opened.and_then(|file| Ok((file.metadata()?, file)));
+        let (found, file) = looked.map_err(|error| held_error(path, error))?;
+        if found.file_type().is_symlink() {
+            let error = io::Error::other("it has become a link");
+            return Err(held_error(path, error));
         }
-        let directory = kind.is_dir();
-        Ok(Source {
-            path: path.clone(),
-            file,
-            directory,
+        Ok(Self {
+            path,
+            from: From::Held(file),
+            directory: found.is_dir(),
+            inode: inode(&found),
         })
-    };
-    paths.iter().map(held).collect()
+    }
+
+    fn lent(lent: &'a Lent) -> Result<Self, ApplyError> {
+        let found = lent
+            .metadata()
+            .map_err(|error| held_error(&lent.path, error))?;
+        Ok(Self {
+            path: &lent.path,
+            from: From::Lent(lent),
+            directory: found.is_dir(),
+            inode: inode(&found),
+        })
+    }
+}
+
+fn hold<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Source<'a>>, ApplyError> {
+    paths.map(|path| Source::held(path)).collect()
+}
+
+fn inode(found: &fs::Metadata) -> Inode {
+    Inode {
+        dev: found.dev(),
+        ino: found.ino(),
+    }
+}
+
+fn held_error(path: &Path, source: io::Error) -> ApplyError {
+    ApplyError::Held {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// Where a path of the server's stands while the root is put together.
@@ -198,154 +162,72 @@ fn inside(path: &Path) -> PathBuf {
 }
 
 /// A file system in memory.
-fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
+pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?;
     Ok(())
 }
 
-/// Mounts a source, with all that is mounted in it, at a path of the new root.
-fn bind(source: &Source, path: &Path) -> Result<(), ApplyError> {
-    let at = inside(path);
-    let made = |error: io::Error| ApplyError::Held {
-        path: path.to_owned(),
-        source: error,
-    };
-    // In a source that is mounted already it is there.
-    if fs::symlink_metadata(&at).is_err() {
-        if let Some(parent) = at.parent() {
-            fs::create_dir_all(parent).map_err(made)?;
+/// Mounts a source, with all that is mounted in it, at its path in the new root.
+fn bind(source: &Source) -> Result<(), ApplyError> {
+    let at = inside(source.path);
+    let mounted = place(&at, source.directory).and_then(|()| match &source.from {
+        From::Lent(lent) => lent.put(&at),
+        From::Held(file) => {
+            let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+            Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
         }
-        if source.directory {
-            fs::create_dir(&at).map_err(made)?;
+    });
+    mounted.map_err(|error| held_error(source.path, error))
+}
+
+/// A place to mount at, and the directories above it. In a source that is mounted already it is
+/// there.
+fn place(at: &Path, directory: bool) -> io::Result<()> {
+    let make = || {
+        if directory {
+            fs::create_dir(at)
         } else {
-            File::create(&at).map_err(made)?;
+            File::create_new(at).map(drop)
         }
-    }
-    let from = format!("/proc/self/fd/{}", source.file.as_raw_fd());
-    mount(
-        Some(from.as_str()),
-        &at,
-        NONE,
-        MsFlags::MS_BIND | MsFlags::MS_REC,
-        NONE,
-    )?;
-    Ok(())
-}
-
-/// No set-uid programs and no devices, whatever the file system underneath has.
-fn plain(path: &Path) -> Result<(), ApplyError> {
-    let at = inside(path);
-    let flags = mounts()?
-        .into_iter()
-        .rev()
-        .find(|(mounted, _)| *mounted == at)
-        .map_or(MsFlags::empty(), |(_, flags)| flags);
-    let flags = flags | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    remount(&at, flags - MsFlags::MS_RDONLY)
-}
-
-/// Makes every mount below a path but these read-only, its own flags kept (those that came from
-/// outside are locked: a remount without them is refused), and reads that back.
-fn close_below(path: &Path, but: &[PathBuf]) -> Result<(), ApplyError> {
-    let below = |mounted: &Path| {
-        mounted.starts_with(path) && mounted != path && !but.iter().any(|own| own == mounted)
     };
-    for (mounted, flags) in mounts()? {
-        if below(&mounted) {
-            remount(&mounted, flags | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID)?;
+    let made = match make() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if let Some(parent) = at.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            make()
         }
-    }
-    match mounts()?
-        .into_iter()
-        .find(|(mounted, flags)| below(mounted) && !flags.contains(MsFlags::MS_RDONLY))
-    {
-        Some((mounted, _)) => Err(ApplyError::Partial(format!(
-            "{} stays writable",
-            mounted.display()
-        ))),
-        None => Ok(()),
-    }
-}
-
-fn remount(at: &Path, flags: MsFlags) -> Result<(), ApplyError> {
-    let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags;
-    mount(NONE, at, NONE, how, NONE).map_err(|errno| ApplyError::Held {
-        path: at.to_owned(),
-        source: errno.into(),
-    })
-}
-
-/// Every mount of this process: where it is, and its own flags (`proc_pid_mountinfo(5)`).
-fn mounts() -> Result<Vec<(PathBuf, MsFlags)>, ApplyError> {
-    let text = fs::read_to_string("/proc/self/mountinfo")?;
-    let parsed = |line: &str| {
-        let mut words = line.split(' ').skip(4);
-        Some((
-            PathBuf::from(unescaped(words.next()?)),
-            own_flags(words.next()?),
-        ))
+        made => made,
     };
-    text.lines()
-        .map(|line| parsed(line).ok_or_else(|| io::Error::other("mountinfo does not read").into()))
-        .collect()
-}
-
-fn own_flags(options: &str) -> MsFlags {
-    options
-        .split(',')
-        .map(|option| match option {
-            "ro" => MsFlags::MS_RDONLY,
-            "nosuid" => MsFlags::MS_NOSUID,
-            "nodev" => MsFlags::MS_NODEV,
-            "noexec" => MsFlags::MS_NOEXEC,
-            "noatime" => MsFlags::MS_NOATIME,
-            "nodiratime" => MsFlags::MS_NODIRATIME,
-            "relatime" => MsFlags::MS_RELATIME,
-            _ => MsFlags::empty(),
-        })
-        .collect()
-}
-
-/// A path of mountinfo: space, tab, newline and backslash stand as three octal digits.
-fn unescaped(word: &str) -> std::ffi::OsString {
-    use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let octal = (*first == b'\\')
-            .then(|| tail.get(..3))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match octal {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(3..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
+    match made {
+        // Also what is mounted read-only and has the place.
+        Err(_) if fs::symlink_metadata(at).is_ok() => Ok(()),
+        made => made,
     }
-    std::ffi::OsString::from_vec(bytes)
 }
 
 /// Makes a link in the new root, where nothing stands yet.
 fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     let at = inside(path);
-    if let Some(parent) = at.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match symlink(target, &at) {
+    let made = match symlink(target, &at) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if let Some(parent) = at.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            symlink(target, &at)
+        }
+        made => made,
+    };
+    match made {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
         _ => Ok(()),
     }
 }
 
 /// The server's own `/proc`, which only a process of its namespace can mount: other processes
-/// have no name there, and what reaches the whole machine is read-only.
+/// have no name there. What reaches the whole machine is a mount of its own, to be closed.
 pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
     let at = inside(Path::new("proc"));
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -359,30 +241,63 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
     }
     for name in MACHINE {
         let part = at.join(name);
-        if fs::symlink_metadata(&part).is_ok() {
-            mount(
-                Some(&part),
-                &part,
-                NONE,
-                MsFlags::MS_BIND | MsFlags::MS_REC,
-                NONE,
-            )?;
-            remount(&part, flags | MsFlags::MS_RDONLY)?;
+        let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+        match mount(Some(&part), &part, NONE, flags, NONE) {
+            // Not every kernel has all of them.
+            Ok(()) | Err(nix::Error::ENOENT) => {}
+            Err(errno) => return Err(errno.into()),
         }
     }
     Ok(())
 }
 
-/// Makes the new root the root, the old one gone from sight, and the new one itself read-only.
-pub fn enter_root() -> Result<(), ApplyError> {
+/// Makes the new root the root, and the old one gone from sight; then every mount that is not
+/// the server's to write is closed.
+pub fn enter_root(namespaces: &Namespaces) -> Result<(), ApplyError> {
     chdir(ROOT)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
     chdir("/")?;
-    let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    remount(Path::new("/"), flags)
+    for (mounted, flags) in mounts()? {
+        let wanted = flags | wanted(&mounted, namespaces);
+        if wanted != flags {
+            remount(&mounted, wanted)?;
+        }
+    }
+    // What the kernel says now, not what it was asked for.
+    match mounts()?
+        .into_iter()
+        .find(|(mounted, flags)| !flags.contains(wanted(mounted, namespaces)))
+    {
+        Some((mounted, _)) => Err(ApplyError::Partial(format!(
+            "{} stays open",
+            mounted.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
-#[cfg(test)]
-#[path = "mount_tests.rs"]
-mod tests;
+/// The flags that a mount of the server's must have: none gives privileges; none is written but
+/// those granted so, what is in memory, and the files of `/proc` that are its own processes';
+/// none but the five in `/dev` has devices.
+fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
+    let below = |places: &[PathBuf]| places.iter().any(|place| mounted.starts_with(place));
+    let open = below(&namespaces.writable)
+        || namespaces.in_memory.iter().any(|place| mounted == place)
+        || mounted == Path::new("/proc");
+    let mut flags = MsFlags::MS_NOSUID;
+    if !open {
+        flags |= MsFlags::MS_RDONLY;
+    }
+    if !mounted.starts_with("/dev") || mounted == Path::new("/dev/shm") {
+        flags |= MsFlags::MS_NODEV;
+    }
+    flags
+}
+
+/// Changes a mount's own flags. Those that came from outside are locked: a remount without them
+/// is refused.
+fn remount(at: &Path, flags: MsFlags) -> Result<(), ApplyError> {
+    let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags;
+    mount(NONE, at, NONE, how, NONE).map_err(|errno| held_error(at, errno.into()))
+}

@@ -42,20 +42,9 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// The least that shows whether namespaces can be had.
-    #[must_use]
-    pub fn for_a_probe() -> Self {
-        Self {
-            network: true,
-            read_only: Vec::new(),
-            writable: Vec::new(),
-            names: Vec::new(),
-            processes: u64::MAX,
-            inotify_instances: INOTIFY_INSTANCES,
-            inotify_watches: INOTIFY_WATCHES,
-            in_memory: Vec::new(),
-            memory: MEMORY,
-        }
+    /// Every path that is mounted, in the order of mounting.
+    pub fn mounted(&self) -> impl Iterator<Item = &PathBuf> {
+        self.read_only.iter().chain(&self.writable)
     }
 }
 

@@ -1,0 +1,86 @@
+//! The last steps of the process that becomes the server. There is no way back from the last of
+//! them, so a return is a failure.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the shim opens what it is told to execute"
+)]
+
+use std::convert::Infallible;
+use std::ffi::{CString, NulError};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+
+use nix::fcntl::AtFlags;
+use nix::libc;
+use nix::unistd::{chdir, execveat, fchdir};
+
+use super::linux::{apply, seccomp};
+use super::shim::{At, Status, failed, hold_dir};
+use super::spec::{Enforced, Failed, Report, Spec, Step};
+use crate::plan::program::Stat;
+
+/// Session, program, Landlock, filters, exec.
+pub(super) fn become_server(spec: &Spec, status: &mut Status) -> Result<Infallible, Failed> {
+    apply::not_dumpable().at(Step::Spec)?;
+    let own_root = spec.rules.namespaces.is_some();
+    if own_root {
+        // Of its own: what is sent to the group of the first process is not for it.
+        apply::new_session().at(Step::Session)?;
+    }
+    apply::reset_signals().at(Step::Signals)?;
+    // In a root of its own it is what is mounted at its path.
+    let dir = match &spec.dir {
+        Some(dir) if !own_root => Some((dir.0.clone(), hold_dir(dir).at(Step::Directory)?)),
+        _ => None,
+    };
+    match &dir {
+        Some((_, dir)) => fchdir(dir).at(Step::Directory)?,
+        None => chdir(&spec.cwd).at(Step::Directory)?,
+    }
+    let program = hold_program(spec)?;
+    let ruleset = apply::build_ruleset(&spec.rules.landlock, dir.as_ref()).at(Step::Grants)?;
+    apply::no_new_privs().at(Step::Capabilities)?;
+    let bounding_set_empty = apply::drop_capabilities().at(Step::Capabilities)?;
+    apply::enforce(ruleset).at(Step::Landlock)?;
+    let argv = c_strings(spec.argv.iter().cloned()).at(Step::Exec)?;
+    let env = spec
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let env = c_strings(env).at(Step::Exec)?;
+    let enforced = Enforced {
+        mechanisms: spec.mechanisms(),
+        bounding_set_empty,
+    };
+    status.report(&Report::Enforced(enforced)).at(Step::Exec)?;
+    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
+    execveat(&program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
+}
+
+/// Holds the program by descriptor and compares it, and the script it runs, with what was
+/// looked at: what is executed is this very file, whatever is renamed over its path.
+fn hold_program(spec: &Spec) -> Result<File, Failed> {
+    let mut held = None;
+    for (path, expected) in &spec.unchanged {
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH)
+            .open(path)
+            .map_err(|error| failed(Step::Program, &format!("{}: {error}", path.display())))?;
+        if Stat::of(&apply::stat(&file).at(Step::Program)?) != *expected {
+            let why = format!(
+                "{} changed while the server was being started",
+                path.display()
+            );
+            return Err(failed(Step::Program, &why));
+        }
+        if *path == spec.exec {
+            held = Some(file);
+        }
+    }
+    held.ok_or_else(|| failed(Step::Program, "the program is not among the files compared"))
+}
+
+fn c_strings(words: impl Iterator<Item = String>) -> Result<Vec<CString>, NulError> {
+    words.map(CString::new).collect()
+}

@@ -1,0 +1,76 @@
+//! What is mounted in the namespace of this process (`proc_pid_mountinfo(5)`).
+#![expect(clippy::disallowed_methods, reason = "reads what is mounted")]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use nix::mount::MsFlags;
+
+/// Every mount, in the order they were made: where it is, and its own flags.
+pub fn mounts() -> io::Result<Vec<(PathBuf, MsFlags)>> {
+    let text = fs::read_to_string("/proc/self/mountinfo")?;
+    let parsed = |line: &str| {
+        let mut words = line.split(' ').skip(4);
+        Some((
+            PathBuf::from(unescaped(words.next()?)),
+            own_flags(words.next()?),
+        ))
+    };
+    text.lines()
+        .map(|line| parsed(line).ok_or_else(|| io::Error::other("mountinfo does not read")))
+        .collect()
+}
+
+fn own_flags(options: &str) -> MsFlags {
+    options
+        .split(',')
+        .map(|option| match option {
+            "ro" => MsFlags::MS_RDONLY,
+            "nosuid" => MsFlags::MS_NOSUID,
+            "nodev" => MsFlags::MS_NODEV,
+            "noexec" => MsFlags::MS_NOEXEC,
+            "noatime" => MsFlags::MS_NOATIME,
+            "nodiratime" => MsFlags::MS_NODIRATIME,
+            "relatime" => MsFlags::MS_RELATIME,
+            _ => MsFlags::empty(),
+        })
+        .collect()
+}
+
+/// A path of mountinfo: space, tab, newline and backslash stand as three octal digits.
+fn unescaped(word: &str) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let octal = (*first == b'\\')
+            .then(|| tail.get(..3))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match octal {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(3..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_mountinfo_read() {
+        assert_eq!(unescaped(r"/a\040b\134c\011"), "/a b\\c\t");
+        assert_eq!(unescaped(r"/a\04"), r"/a\04");
+    }
+}
