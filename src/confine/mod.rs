@@ -33,13 +33,22 @@ pub struct KernelFacts {
     /// Whether keyrings can be had (some containers refuse them).
     pub keyrings: bool,
     /// Whether namespaces of one's own can be had, else why not.
-    pub namespaces: Result<(), String>,
+    pub namespaces: Result<(), Refused>,
     /// The unprivileged ids that root's servers can be given there.
     pub ids: Option<spec::Ids>,
     /// What is granted and cannot be lent to those ids, each with the reason.
     pub kept: Vec<String>,
     /// Whether the supervisor runs as root.
     pub root: bool,
+}
+
+/// Why namespaces cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What the system said.
+    pub why: String,
+    /// What would change that, once, on this machine.
+    pub cure: String,
 }
 
 /// The promises as they will stand in one run.
@@ -51,6 +60,18 @@ pub struct Confinement {
     /// The mechanisms that will be put in force.
     #[serde(skip)]
     pub mechanisms: BTreeSet<Mechanism>,
+    /// What would give this machine the mechanisms that it lacks.
+    #[serde(skip)]
+    pub cure: Option<String>,
+}
+
+impl Confinement {
+    /// The promises that nothing holds here and nobody gave up: with one of them no server starts.
+    #[must_use]
+    pub fn unheld(promises: &[Standing]) -> Vec<Standing> {
+        let unheld = |standing: &&Standing| standing.state == State::Unheld;
+        promises.iter().filter(unheld).cloned().collect()
+    }
 }
 
 /// How one promise stands.

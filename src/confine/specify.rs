@@ -34,6 +34,7 @@ pub fn specify(
     Ok(Confinement {
         promises,
         mechanisms,
+        cure: kernel.namespaces.as_ref().err().map(|no| no.cure.clone()),
     })
 }
 
@@ -321,10 +322,6 @@ fn supervisor(promise: Promise) -> Judgement {
             "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
         ),
         Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
-        Promise::S5 => unheld(
-            &[M::Check],
-            "less than was planned refuses the start; a promise that stands unheld here does not refuse it yet",
-        ),
         Promise::E1 => held(&[M::Environment]),
         Promise::E2 => held(&[M::Descriptors]),
         Promise::E3 => held(&[M::Session, M::Supervisor]),

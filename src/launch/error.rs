@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::approval::Word;
+use crate::confine::Standing;
 use crate::confine::spec::{Failed, Step};
 use crate::declaration::{Alias, Digest, DigestPrefix};
 use crate::error::{FAILED, REFUSED};
@@ -65,6 +66,19 @@ pub enum LaunchError {
         /// The rule's own words.
         reason: String,
     },
+    /// Nothing holds a promise here, and the declaration does not give it up.
+    #[error(
+        "{alias} is not started, since this machine cannot hold {}",
+        reasons(promises)
+    )]
+    Unheld {
+        /// Which.
+        alias: Alias,
+        /// The promises, each with what is missing.
+        promises: Vec<Standing>,
+        /// What would give the machine what it lacks.
+        cure: Option<String>,
+    },
     /// A declaration by URL.
     #[error("{alias} is reached over HTTP, which this version declares and does not run")]
     HttpLater {
@@ -113,6 +127,40 @@ fn list(words: &[Word]) -> String {
         .join(", ")
 }
 
+/// Each promise with what is missing.
+fn reasons(promises: &[Standing]) -> String {
+    let reason = |standing: &Standing| {
+        let (id, text) = (standing.id, standing.id.text());
+        match &standing.note {
+            Some(note) => format!("{id} ({text}): {note}"),
+            None => format!("{id} ({text})"),
+        }
+    };
+    promises.iter().map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// The remedy, and the line that does without the promises, where they can be given up.
+fn instead(alias: &Alias, promises: &[Standing], cure: Option<&String>) -> String {
+    let ids = |promises: &[Standing]| {
+        let ids: Vec<&str> = promises.iter().map(|standing| standing.id.id()).collect();
+        ids.join(",")
+    };
+    let firm: Vec<Standing> = promises
+        .iter()
+        .filter(|standing| !standing.id.may_be_given_up())
+        .cloned()
+        .collect();
+    let without = if firm.is_empty() {
+        format!("supervisor set {alias} --without {}", ids(promises))
+    } else {
+        format!("none does without {}", ids(&firm))
+    };
+    match cure {
+        Some(cure) => format!("{cure}   # once, on this machine; or: {without}"),
+        None => without,
+    }
+}
+
 /// The promise that a step serves: what a refusal names.
 const fn promise(step: Step) -> &'static str {
     match step {
@@ -141,6 +189,7 @@ impl LaunchError {
             Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
             Self::Denied { .. } => "denied-by-policy",
+            Self::Unheld { .. } => "promise-unheld",
             Self::HttpLater { .. } => "http-not-run",
             Self::Home { .. } => "home-unusable",
             Self::ForeignHome { .. } => "home-foreign",
@@ -171,6 +220,11 @@ impl LaunchError {
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
             Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
+            Self::Unheld {
+                alias,
+                promises,
+                cure,
+            } => instead(alias, promises, cure.as_ref()),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
                 "supervisor try   # shows what this machine can confine".to_owned()

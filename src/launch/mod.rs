@@ -249,7 +249,8 @@ fn entry(network: Network, ids: Option<Ids>, loans: Vec<Loan>) -> Entry {
 /// The one gate.
 ///
 /// # Errors
-/// What was not approved, was changed since, is disabled, or the administrator denies.
+/// What was not approved, was changed since, is disabled, the administrator denies, or would run
+/// without a promise that it did not give up.
 pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
     let alias = explanation.alias.clone();
     if !explanation.enabled {
@@ -269,6 +270,16 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
     if explanation.verdict.result == Decision::Deny {
         let reason = explanation.verdict.reason.clone();
         return Err(LaunchError::Denied { alias, reason }.into());
+    }
+    let promises = Confinement::unheld(&explanation.confinement.promises);
+    if !promises.is_empty() {
+        let cure = explanation.confinement.cure.clone();
+        return Err(LaunchError::Unheld {
+            alias,
+            promises,
+            cure,
+        }
+        .into());
     }
     Ok(Prepared(explanation))
 }

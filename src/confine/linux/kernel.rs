@@ -6,9 +6,10 @@ use landlock::{
 };
 use nix::unistd::geteuid;
 
+use super::cure;
 use super::seccomp::Arch;
-use crate::confine::KernelFacts;
 use crate::confine::spec::{Begun, Ids};
+use crate::confine::{KernelFacts, Refused};
 
 /// What this kernel offers: what it lets this process have, and what it let the shim have.
 pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
@@ -16,7 +17,13 @@ pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
         keyrings: begun.keyring,
-        namespaces: begun.refused.map_or(Ok(()), Err),
+        namespaces: match begun.refused {
+            None => Ok(()),
+            Some(why) => Err(Refused {
+                why,
+                cure: cure::cure(),
+            }),
+        },
         ids,
         kept: begun.kept,
         root: geteuid().is_root(),

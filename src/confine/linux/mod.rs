@@ -4,6 +4,7 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod cure;
 pub(crate) mod entry;
 pub(crate) mod ids;
 pub(crate) mod kernel;
