@@ -117,6 +117,8 @@ pub enum Mechanism {
     LandlockSockets,
     /// The list of allowed calls, and of dangerous ones.
     Seccomp,
+    /// The same but for namespaces of its own, by the declaration's word.
+    SeccompButNamespaces,
     /// No `socket(AF_UNIX)`.
     SeccompNoUnix,
     /// No network family.
@@ -148,6 +150,8 @@ pub enum Mechanism {
     IpcNamespace,
     /// A network of its own, with nothing but a loopback.
     NetworkNamespace,
+    /// Pseudo-terminals of its own, by the declaration's word.
+    OwnTerminals,
     /// Only three pipes of the supervisor's cross the exec.
     Descriptors,
     /// Only the named variables cross the exec.

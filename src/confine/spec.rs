@@ -143,6 +143,7 @@ impl Spec {
                 .iter()
                 .map(|program| match program.filter {
                     Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+                    Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
                     Filter::NoUnix => Mechanism::SeccompNoUnix,
                     Filter::NoNetwork => Mechanism::SeccompNoNetwork,
                     Filter::OwnProcess => Mechanism::SeccompOwnProcess,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Mechanism as M;
 use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State};
-use crate::declaration::{Network, Stdio};
+use crate::declaration::{Allow, Network, Stdio};
 use crate::plan::Plan;
 
 /// The oldest Landlock ABI that servers are started on: below it files can be truncated.
@@ -26,7 +26,7 @@ pub fn specify(
     declared: &Stdio,
     kernel: &KernelFacts,
 ) -> Result<Confinement, ConfineError> {
-    let mechanisms = mechanisms(plan, kernel)?;
+    let mechanisms = mechanisms(plan, declared, kernel)?;
     let promises = Promise::ALL
         .iter()
         .map(|promise| standing(*promise, plan, declared, kernel, &mechanisms))
@@ -72,7 +72,11 @@ fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
 }
 
 /// Everything that will be put in force.
-fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, ConfineError> {
+fn mechanisms(
+    plan: &Plan,
+    declared: &Stdio,
+    kernel: &KernelFacts,
+) -> Result<BTreeSet<Mechanism>, ConfineError> {
     let abi = floor(kernel)?;
     let mut set = BTreeSet::from([
         M::LandlockFiles,
@@ -112,6 +116,12 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
     });
     if namespaces && kernel.ids.is_some() {
         set.insert(M::UnprivilegedId);
+    }
+    if namespaces && declared.allow.contains(&Allow::NestedSandbox) {
+        set.insert(M::SeccompButNamespaces);
+    }
+    if namespaces && declared.allow.contains(&Allow::Pty) {
+        set.insert(M::OwnTerminals);
     }
     if abi >= LANDLOCK_SOCKETS {
         set.insert(M::LandlockSockets);
@@ -198,18 +208,25 @@ fn judge(
     set: &BTreeSet<Mechanism>,
 ) -> Judgement {
     use Promise as P;
-    let namespaces = set.contains(&M::MountNamespace);
     // As root with no id of its own: on that id hang the owner's rights.
     let root = kernel.root && !set.contains(&M::UnprivilegedId);
     match promise {
-        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, namespaces),
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, namespaces),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, set),
+        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, set),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
 }
 
-fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn files(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    const DEVICES: &[Mechanism] = &[
+        M::MountNamespace,
+        M::LandlockFiles,
+        M::Seccomp,
+        M::Session,
+        M::OwnTerminals,
+    ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::P3 if namespaces => held(&[M::MountNamespace]),
         Promise::P3 => unheld(
@@ -217,7 +234,11 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             "namespaces are refused here: mode, owner, times and attributes of the person's own files outside can be changed",
         ),
         Promise::P4 => held(&[M::MountNamespace, M::LandlockFiles, M::NoNewPrivs]),
-        Promise::P5 => held(&[M::MountNamespace, M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P5 if set.contains(&M::OwnTerminals) => held_but(
+            DEVICES,
+            "terminals of its own too, by the declaration's word",
+        ),
+        Promise::P5 => held(DEVICES),
         Promise::P6 if namespaces => held(&[M::MountNamespace, M::Seccomp]),
         Promise::P6 => unheld(
             &[M::Seccomp],
@@ -236,7 +257,7 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
     }
 }
 
-fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
     const OWN: &[Mechanism] = &[
         M::UnprivilegedId,
         M::Capabilities,
@@ -244,6 +265,7 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
         M::Rlimits,
         M::Seccomp,
     ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::R1 if namespaces => held(&[
             M::PidNamespace,
@@ -281,6 +303,10 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
         Promise::R5 => unheld(
             &[M::Rlimits, M::UserNamespace],
             "bounded: processes and threads, private memory of each process, open files, file size, core files; the memory of all processes together and shared memory are not, nor a core that the machine pipes to a program",
+        ),
+        _ if set.contains(&M::SeccompButNamespaces) => held_but(
+            &[M::Seccomp, M::SeccompButNamespaces],
+            "namespaces of its own are open, by the declaration's word, and with them more of the kernel",
         ),
         _ => held(&[M::Seccomp]),
     }
@@ -340,9 +366,11 @@ mod tests {
     fn what_is_not_held_says_why() {
         for promise in Promise::ALL {
             for root in [false, true] {
+                let with = BTreeSet::from([M::MountNamespace]);
+                let set = if root { BTreeSet::new() } else { with };
                 let judged = match promise.id().split_at(1).0 {
-                    "P" => files(*promise, root, !root),
-                    "R" => processes(*promise, root, !root),
+                    "P" => files(*promise, root, &set),
+                    "R" => processes(*promise, root, &set),
                     "N" => network(*promise, Network::None, &BTreeSet::new()),
                     _ => supervisor(*promise),
                 };

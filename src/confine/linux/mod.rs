@@ -76,10 +76,13 @@ pub fn lower(
 
 /// The filters that the mechanisms of a confinement ask for.
 fn filters(mechanisms: &BTreeSet<Mechanism>) -> BTreeSet<seccomp::Filter> {
+    let nested = mechanisms.contains(&Mechanism::SeccompButNamespaces);
     mechanisms
         .iter()
         .flat_map(|mechanism| match mechanism {
-            Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny][..],
+            Mechanism::Seccomp if nested => &[seccomp::Filter::Allow][..],
+            Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny],
+            Mechanism::SeccompButNamespaces => &[seccomp::Filter::DenyButNamespaces],
             Mechanism::SeccompNoUnix => &[seccomp::Filter::NoUnix],
             Mechanism::SeccompNoNetwork => &[seccomp::Filter::NoNetwork],
             Mechanism::SeccompOwnProcess => &[seccomp::Filter::OwnProcess],

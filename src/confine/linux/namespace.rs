@@ -14,6 +14,8 @@ use crate::plan::{Grant, Plan, Rights};
 const INOTIFY_INSTANCES: u32 = 128;
 /// Paths it may watch in all.
 const INOTIFY_WATCHES: u32 = 65_536;
+/// User namespaces that a browser's sandbox may make inside: one for each of its processes.
+const NESTED: u32 = 64;
 /// Bytes of each file system in memory that is the server's own.
 const MEMORY: u64 = 1 << 30;
 
@@ -23,6 +25,10 @@ const MEMORY: u64 = 1 << 30;
 pub struct Namespaces {
     /// A network of its own, with nothing but a loopback.
     pub network: bool,
+    /// Pseudo-terminals of its own.
+    pub terminals: bool,
+    /// User namespaces inside it.
+    pub nested: u32,
     /// Mounted read-only, a parent before what lies in it.
     pub read_only: Vec<PathBuf>,
     /// Mounted writable, after those.
@@ -63,6 +69,15 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
         network: confinement
             .mechanisms
             .contains(&Mechanism::NetworkNamespace),
+        terminals: confinement.mechanisms.contains(&Mechanism::OwnTerminals),
+        nested: if confinement
+            .mechanisms
+            .contains(&Mechanism::SeccompButNamespaces)
+        {
+            NESTED
+        } else {
+            0
+        },
         read_only: outermost(&read),
         // One in another stays: the outer may be a link's target later, a mount is not.
         writable: writable.iter().map(|grant| grant.path.clone()).collect(),
