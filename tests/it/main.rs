@@ -29,6 +29,7 @@ mod escape_files;
 mod escape_kernel;
 mod escape_network;
 mod escape_processes;
+mod escape_widened;
 mod escape_without_namespaces;
 mod judge;
 mod relay_run;

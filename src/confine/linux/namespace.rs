@@ -90,14 +90,14 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
     })
 }
 
-/// Where everybody may write outside: there the server gets a file system in memory. Not where
-/// something granted lies below: the names on the way to that are not the server's to list.
+/// Where everybody may write outside: there the server gets a file system in memory, in which
+/// what is granted below it has its place. Not where the person granted the place itself.
 #[must_use]
 pub fn in_memory(plan: &Plan) -> Vec<PathBuf> {
     let granted = |place: &Path| {
         plan.grants
             .iter()
-            .any(|grant| grant.path.starts_with(place))
+            .any(|grant| place.starts_with(&grant.path))
     };
     ["/tmp", "/var/tmp", "/dev/shm"]
         .map(PathBuf::from)
