@@ -4,6 +4,7 @@
 //! A closed pipe is a quiet end. Colours are those of the help texts, and obey `NO_COLOR`.
 
 use std::io::{self, ErrorKind, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -30,24 +31,9 @@ pub(crate) fn json(name: &str, facts: &impl Serialize) -> ExitCode {
     }
     let schema = format!("supervisor.{name}.v1");
     match serde_json::to_string_pretty(&Object { schema, facts }) {
-        Ok(text) => human(&(escaped(&text) + "\n")),
+        Ok(text) => human(&(text::json(&text) + "\n")),
         Err(error) => failure("cannot write JSON", &error),
     }
-}
-
-/// JSON in which every character prints; those that do not stand in strings only.
-fn escaped(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for character in json.chars() {
-        if character == '\n' || text::is_printable(character) {
-            out.push(character);
-        } else {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    out
 }
 
 /// `supervisor.error.v1`.
@@ -119,6 +105,13 @@ pub(crate) fn failure(what: &str, error: &dyn std::error::Error) -> ExitCode {
 /// A line for the reader of standard error.
 pub(crate) fn note(text: &str) {
     to_stderr(&paragraph("supervisor:", text));
+}
+
+/// The same, where the reader may not read: waited for no longer than until then.
+pub(crate) fn note_by(text: &str, until: std::time::Instant) {
+    let page = paragraph("supervisor:", text);
+    // Nobody is left to tell, or nobody listens.
+    let _ = crate::launch::descriptor::write(io::stderr().as_fd(), page.as_bytes(), until);
 }
 
 /// What the argument parser says: help on standard output, a usage error on standard error.
@@ -290,7 +283,7 @@ mod tests {
     #[test]
     fn json_holds_printable_characters_only() {
         assert_eq!(
-            escaped("\"a\u{202e}b\u{7f}\u{e0041}é\"\n"),
+            text::json("\"a\u{202e}b\u{7f}\u{e0041}é\"\n"),
             "\"a\\u202eb\\u007f\\udb40\\udc41é\"\n"
         );
     }

@@ -91,6 +91,15 @@ pub enum LaunchError {
     /// A stored variable of the plan that the declaration does not hold.
     #[error("the variable {0} has no value")]
     NoValue(String),
+    /// A receipt that cannot be written where it should be.
+    #[error("no receipt: {place}")]
+    Receipt {
+        /// The flag, or the file.
+        place: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The shim could not be started or spoken to.
     #[error("cannot start the confining process")]
     Spawn(#[source] io::Error),
@@ -145,6 +154,7 @@ impl LaunchError {
             Self::Home { .. } => "home-unusable",
             Self::ForeignHome { .. } => "home-foreign",
             Self::NoValue(_) => "no-value",
+            Self::Receipt { .. } => "receipt-unwritable",
             Self::Spawn(_) => "spawn-failed",
             Self::Step { .. } => "confinement-failed",
             Self::Unconfirmed(_) => "confinement-unconfirmed",
@@ -155,7 +165,7 @@ impl LaunchError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Home { .. } | Self::NoValue(_) | Self::Spawn(_) => FAILED,
+            Self::Home { .. } | Self::NoValue(_) | Self::Receipt { .. } | Self::Spawn(_) => FAILED,
             _ => REFUSED,
         }
     }
@@ -171,6 +181,7 @@ impl LaunchError {
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
             Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
+            Self::Receipt { .. } => "supervisor run --help".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
                 "supervisor try   # shows what this machine can confine".to_owned()

@@ -246,6 +246,7 @@ fn climbs_out(path: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "links to look at")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
@@ -254,7 +255,6 @@ mod tests {
     fn where_links_lead() {
         let base = tempfile::tempdir().unwrap();
         let root = base.path().canonicalize().unwrap().join("dir");
-        #[expect(clippy::disallowed_methods, reason = "a directory to look at")]
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         let held = Held::open(&root).unwrap();
         let inside = root.join("a").to_str().unwrap().to_owned();
@@ -286,7 +286,6 @@ mod tests {
                 Led::Out => "out",
             };
             assert_eq!(word, want, "{target}");
-            #[expect(clippy::disallowed_methods, reason = "one link at a time")]
             for link in ["link", "out"] {
                 std::fs::remove_file(root.join(link)).unwrap();
             }

@@ -216,7 +216,6 @@ fn a_hostile_tree_ends_the_walk_and_is_told() {
     let missed = dir.picture().missed;
     assert!(matches!(missed, Some(Missed::Unreadable(..))), "{missed:?}");
     let obeyed = Obeyed::read().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "a limit that is over")]
     let until = Some(std::time::Instant::now() - std::time::Duration::from_secs(1));
     let task = Task {
         obeyed: Some(&obeyed),

@@ -20,6 +20,7 @@ mod cli_commands;
 mod cli_directories;
 mod cli_everywhere;
 mod cli_programs;
+mod cli_receipts;
 mod cli_state;
 mod cli_state_kills;
 mod cli_surface;
