@@ -1,5 +1,6 @@
 //! What is done when a run has ended: what the server left is told, and the receipt written.
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use crate::launch::watch::{HURRIED, Left, UNHURRIED, Watch};
 use crate::launch::{Explanation, LaunchError};
 use crate::plan::Person;
 use crate::plan::left::FileKind;
-use crate::relay::{self, End, Outcome};
+use crate::relay::{self, Outcome};
 use crate::text;
 
 /// So many things of a kind are told; the receipt has them all.
@@ -55,22 +56,24 @@ impl Record {
     /// server left is told, then the receipt written.
     ///
     /// # Errors
-    /// The receipt cannot be written where it should be; every other place has it.
+    /// The exit code where the receipt cannot be written where it should be, which was said.
     pub(super) fn end(
         self,
         enforced: &Enforced,
         outcome: Option<&Outcome>,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<(), ExitCode> {
         let ended = now();
         let exit = outcome.map_or(Exit::Signal(9), |outcome| match outcome.exit {
             relay::Exit::Code(code) => Exit::Code(code),
             relay::Exit::Signal(number) => Exit::Signal(number),
         });
-        let end = outcome.map(|outcome| outcome.end);
-        let (look, patience) = if matches!(end, Some(End::HostLeft | End::Signalled(_))) {
-            (HURRIED, PATIENCE)
-        } else {
-            (UNHURRIED, UNHURRIED)
+        let (look, patience) = match outcome.and_then(|outcome| outcome.by) {
+            Some(by) => {
+                // What the relay did not need of its time is ours.
+                let left = by.saturating_duration_since(Instant::now());
+                (left.saturating_add(HURRIED), PATIENCE)
+            }
+            None => (UNHURRIED, UNHURRIED),
         };
         let left = self.watch.look(look);
         tell(&self.started.alias, &left, patience);
@@ -81,7 +84,10 @@ impl Record {
         let kept = self
             .keeper
             .map_or(Ok(()), |person| receipts::keep(&person, &receipt));
-        named.and(kept)
+        named.and(kept).map_err(|error| {
+            let until = Instant::now() + patience;
+            render::error_by(&error.into(), until)
+        })
     }
 }
 

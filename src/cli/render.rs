@@ -6,11 +6,13 @@
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use serde::Serialize;
 
 use crate::approval::question::{Row, Shown};
 use crate::error::{Error, FAILED, USAGE};
+use crate::launch::descriptor;
 use crate::text;
 
 /// The width of a page.
@@ -81,13 +83,24 @@ pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
             failed => failed,
         };
     }
+    to_stderr(&why(code, &message, hint));
+    ExitCode::from(exit)
+}
+
+/// The same, where the reader may not read: waited for no longer than until then.
+pub(crate) fn error_by(error: &Error, until: Instant) -> ExitCode {
+    let page = why(error.code(), &error.message(), error.hint());
+    to_stderr_by(&page, until);
+    ExitCode::from(error.exit_code())
+}
+
+fn why(code: &str, message: &str, hint: Option<String>) -> String {
     let mut page = paragraph("supervisor:", &format!("{message} ({code})"));
     if let Some(hint) = hint {
         // A command to copy is not broken.
         page.push_str(&format!("hint: {}\n", text::printable(&hint)));
     }
-    to_stderr(&page);
-    ExitCode::from(exit)
+    page
 }
 
 /// Says on standard error that the supervisor itself failed: 125.
@@ -108,10 +121,8 @@ pub(crate) fn note(text: &str) {
 }
 
 /// The same, where the reader may not read: waited for no longer than until then.
-pub(crate) fn note_by(text: &str, until: std::time::Instant) {
-    let page = paragraph("supervisor:", text);
-    // Nobody is left to tell, or nobody listens.
-    let _ = crate::launch::descriptor::write(io::stderr().as_fd(), page.as_bytes(), until);
+pub(crate) fn note_by(text: &str, until: Instant) {
+    to_stderr_by(&paragraph("supervisor:", text), until);
 }
 
 /// What the argument parser says: help on standard output, a usage error on standard error.
@@ -247,6 +258,11 @@ impl Lines {
 fn to_stderr(text: &str) {
     // Nobody is left to tell.
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+fn to_stderr_by(text: &str, until: Instant) {
+    // Nobody is left to tell, or nobody listens.
+    let _ = descriptor::write(io::stderr().as_fd(), text.as_bytes(), until);
 }
 
 fn ended(written: io::Result<()>) -> ExitCode {

@@ -148,7 +148,7 @@ async fn relay_messages(
     drop(home);
     match (relayed, recorded) {
         (Err(error), _) => render::failure("the relay failed", &error),
-        (Ok(_), Err(error)) => render::error(&error.into()),
+        (Ok(_), Err(code)) => code,
         (Ok(outcome), Ok(())) => ExitCode::from(outcome.exit_code()),
     }
 }

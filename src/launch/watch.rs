@@ -24,7 +24,8 @@ use crate::plan::obeyed::Obeyed;
 use crate::plan::walk::{self, Missed, Picture, Repository, Task};
 use crate::text;
 
-/// How long is looked where a host waits for our end, which takes under 2 s in all.
+/// How long is looked at least, and how much longer than the relay could have taken, where a host
+/// waits for our end: under 2 s in all.
 pub(crate) const HURRIED: Duration = Duration::from_millis(150);
 /// How long is looked where the server ended by itself.
 pub(crate) const UNHURRIED: Duration = Duration::from_secs(1);
