@@ -241,6 +241,52 @@ fn where_it_cannot_be_written_nothing_starts() {
 }
 
 #[test]
+fn who_reads_nothing_does_not_hold_up_the_end() {
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    use std::io::{PipeWriter, Write};
+    use std::os::fd::AsFd;
+    /// Writes until nothing more goes in.
+    fn fill(pipe: &mut PipeWriter) {
+        fcntl(pipe.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+        while pipe.write(&[b'x'; 4096]).is_ok() {}
+        fcntl(pipe.as_fd(), FcntlArg::F_SETFL(OFlag::empty())).unwrap();
+    }
+    let context = TestContext::ordinary();
+    let notes = context.make_directory("work/notes");
+    let probe = TestContext::program("fixture-probe");
+    let flags = ["--dir", notes.to_str().unwrap()];
+    context.approved("probe", &flags, &[&probe, "make-directory", "@.git"]);
+    let (_unread, mut full) = std::io::pipe().unwrap();
+    fill(&mut full);
+    let mut command = context.command("/bin/sh");
+    command.args(["-c", "exec 7>&2; exec \"$@\"", "sh"]);
+    command.arg(TestContext::program("supervisor"));
+    command.args(["run", "probe", "--receipt-fd", "7"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(full);
+    let mut child = command.spawn().unwrap();
+    let ended = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        child.try_wait().unwrap()
+    });
+    let _ = child.kill();
+    assert_eq!(
+        ended.expect("it ends").code(),
+        Some(125),
+        "the receipt was asked for"
+    );
+    assert_eq!(
+        only(&context)["found_repositories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
 fn the_last_twenty_are_kept_and_prune_takes_those_of_what_is_gone() {
     let context = declared(Who::Ordinary, &[]);
     for _ in 0..22 {
