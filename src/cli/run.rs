@@ -143,6 +143,10 @@ async fn relay_messages(
     } = running;
     tracing::info!(%alias, ?enforced, "confined");
     let relayed = relay::relay(host, server, &settings).await;
+    if relayed.is_err() {
+        // Nothing of it writes while it is looked at; what is left is said at the very end.
+        let _ = descendants::sweep();
+    }
     // Looked at as long as it is held: another start may empty the temporary directory after.
     let recorded = record.end(&enforced, relayed.as_ref().ok());
     drop(home);

@@ -21,7 +21,7 @@ use crate::declaration::store::State;
 use crate::plan::held::Held;
 use crate::plan::left::{self, FoundFile};
 use crate::plan::obeyed::Obeyed;
-use crate::plan::walk::{self, Missed, Picture, Repository, Task};
+use crate::plan::walk::{self, ENTRIES, Missed, Picture, Repository, Task};
 use crate::text;
 
 /// How long is looked at least, and how much longer than the relay could have taken, where a host
@@ -31,8 +31,10 @@ pub(crate) const HURRIED: Duration = Duration::from_millis(150);
 pub(crate) const UNHURRIED: Duration = Duration::from_secs(1);
 /// How long `list` looks through one `--dir`.
 const LISTED: Duration = Duration::from_millis(200);
-/// So many repositories, and so many files, are named; how many more there are is said.
-const NAMED: usize = 1_000;
+/// So many repositories, and so many files, are named; how many more there are is said. More than
+/// there are names that are obeyed, so that none at the top is left out for others; and few
+/// enough that a receipt full of long paths can be read again.
+const NAMED: usize = 150;
 /// Coarse file times lag behind the clock by some milliseconds, those of other machines by more.
 const LAG: i64 = 2;
 
@@ -106,6 +108,7 @@ impl Watch {
             Task {
                 obeyed: Some(&obeyed),
                 first: false,
+                entries: ENTRIES,
                 until: Some(until),
             },
         );
@@ -133,6 +136,7 @@ impl Watch {
             Task {
                 obeyed: None,
                 first: false,
+                entries: ENTRIES,
                 until: Some(until),
             },
         );
@@ -232,6 +236,7 @@ pub(crate) fn remains(state: &State, digest: &Digest, dir: Option<&Path>) -> Rem
         let task = Task {
             obeyed: None,
             first: false,
+            entries: ENTRIES,
             until: Some(Instant::now() + LISTED),
         };
         let picture = walk::look(&held, dir, task);

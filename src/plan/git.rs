@@ -22,7 +22,7 @@ use super::held::{Held, Opened};
 use super::links::follow;
 use super::obeyed::Obeyed;
 use super::places::Places;
-use super::walk::{self, Missed, Picture, Repository, Task};
+use super::walk::{self, ENTRIES, Missed, Picture, Repository, Task};
 use super::{Grant, Person, PlanError, facts, layout};
 use crate::text;
 
@@ -159,6 +159,7 @@ fn below(dir: &Path, held: &Held, obeyed: &Obeyed) -> Result<Picture, String> {
         Task {
             obeyed: Some(obeyed),
             first: true,
+            entries: ENTRIES,
             until: None,
         },
     );

@@ -6,7 +6,7 @@ use nix::unistd::{geteuid, mkfifo};
 use tempfile::TempDir;
 
 use crate::plan::Rights;
-use crate::plan::walk::{DEPTH, ENTRIES};
+use crate::plan::walk::DEPTH;
 
 struct Home(
     #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
@@ -242,13 +242,24 @@ fn the_bounds_refuse() {
     home.allowed("notes");
     home.dir(&format!("notes/{deep}/d"));
     home.refused("notes", "directories deep");
-    home.dir("crowded");
-    for number in 0..ENTRIES {
+    home.dir("crowded/inside");
+    for number in 0..3 {
         fs::write(home.at(&format!("crowded/{number}")), "").unwrap();
     }
-    home.allowed("crowded");
-    fs::write(home.at("crowded/more"), "").unwrap();
-    home.refused("crowded", "it holds more than 100000 entries");
+    let place = home.at("crowded");
+    let missed = |entries| {
+        let task = Task {
+            obeyed: None,
+            first: true,
+            entries,
+            until: None,
+        };
+        walk::look(&Held::open(&place).unwrap(), &place, task).missed
+    };
+    for most in [0, 3] {
+        assert!(matches!(missed(most), Some(Missed::Entries(_))), "{most}");
+    }
+    assert!(missed(4).is_none());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A directory held by descriptor: what is looked at is what is granted, whatever is renamed
 //! over its path meanwhile.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ use nix::fcntl::{
     AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2, readlink, readlinkat,
 };
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
-use rustix::fs::{Dir, FileType};
+use rustix::fs::{Dir, DirEntry, FileType};
 
 use super::identity::Stat;
 use crate::confine::spec::Inode;
@@ -25,6 +25,14 @@ pub struct Held(Arc<OwnedFd>);
 /// A directory below one that is held, open to be read.
 #[derive(Debug)]
 pub(crate) struct Opened(OwnedFd);
+
+/// Something in a directory.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    found: DirEntry,
+    /// What it is.
+    pub(crate) kind: Kind,
+}
 
 /// The kind of an entry, as far as it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,23 +179,19 @@ impl Opened {
     ///
     /// # Errors
     /// It cannot be read; so does a single entry where its kind cannot be told.
-    pub(crate) fn entries(
-        &self,
-    ) -> io::Result<impl Iterator<Item = io::Result<(OsString, Kind)>> + '_> {
+    pub(crate) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + '_> {
         let entries = Dir::read_from(&self.0)?;
-        Ok(entries.filter_map(|entry| match entry {
-            Ok(entry) => {
-                let name = entry.file_name();
-                if name == c"." || name == c".." {
-                    return None;
-                }
-                let name = OsStr::from_bytes(name.to_bytes()).to_owned();
-                match entry.file_type() {
-                    FileType::Directory => Some(Ok((name, Kind::Directory))),
-                    FileType::Symlink => Some(Ok((name, Kind::Link))),
-                    FileType::Unknown => self.kind(&name).transpose().map(|kind| Ok((name, kind?))),
-                    _ => Some(Ok((name, Kind::Other))),
-                }
+        Ok(entries.filter_map(|found| match found {
+            Ok(found) if [c".", c".."].contains(&found.file_name()) => None,
+            Ok(found) => {
+                let kind = match found.file_type() {
+                    FileType::Directory => Ok(Some(Kind::Directory)),
+                    FileType::Symlink => Ok(Some(Kind::Link)),
+                    FileType::Unknown => self.kind(&found),
+                    _ => Ok(Some(Kind::Other)),
+                };
+                kind.transpose()
+                    .map(|kind| kind.map(|kind| Entry { found, kind }))
             }
             Err(error) => Some(Err(error.into())),
         }))
@@ -214,8 +218,16 @@ impl Opened {
         fstat(openat2(self.0.as_fd(), path, how).ok()?).ok()
     }
 
-    fn kind(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+    fn kind(&self, found: &DirEntry) -> io::Result<Option<Kind>> {
+        let name = OsStr::from_bytes(found.file_name().to_bytes());
         Ok(self.stat(name)?.map(|stat| kind(&stat)))
+    }
+}
+
+impl Entry {
+    /// Its name.
+    pub(crate) fn name(&self) -> &OsStr {
+        OsStr::from_bytes(self.found.file_name().to_bytes())
     }
 }
 

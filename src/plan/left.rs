@@ -66,8 +66,9 @@ pub(crate) fn repository(place: &Path, found: &Repository) -> PathBuf {
     }
 }
 
-/// What was created or changed between two pictures of the directory held, which lies at `place`.
-/// Of a new directory only itself is named: all in it is new.
+/// What was created or changed between two pictures of the directory held, which lies at `place`:
+/// what is obeyed first, the nearest to the top first, since that is what is opened. Of a new
+/// directory only itself is named: all in it is new.
 pub(crate) fn files(
     before: &Picture,
     after: &Picture,
@@ -101,6 +102,8 @@ pub(crate) fn files(
             why: seen.reason.to_string(),
         });
     }
+    // Stable: by path where they lie as deep.
+    found.sort_by_key(|file: &FoundFile| Path::new(&file.path).components().count());
     for (path, stat) in &after.links {
         let change = match before.links.get(path) {
             None => Change::Created,

@@ -8,7 +8,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
 use crate::plan::obeyed::Obeyed;
-use crate::plan::walk::{self, DEPTH, Missed, Task};
+use crate::plan::walk::{self, DEPTH, ENTRIES, Missed, Task};
 
 struct Dir(
     #[expect(dead_code, reason = "kept as long as the test runs")] tempfile::TempDir,
@@ -36,6 +36,7 @@ impl Dir {
         let task = Task {
             obeyed: Some(&obeyed),
             first: false,
+            entries: ENTRIES,
             until: None,
         };
         walk::look(&self.2, &self.1, task)
@@ -80,11 +81,11 @@ fn what_is_created_or_changed_is_found_and_nothing_else() {
         dir.since(&before),
         [
             "changed CLAUDE.md",
+            "created node_modules",
+            "created package.json",
             "created a/.github/copilot-instructions.md",
             "created a/.github/prompts",
             "created a/b/.claude",
-            "created node_modules",
-            "created package.json",
             "created sub/.vscode/new",
             "changed sub/.vscode/tasks.json",
         ]
@@ -220,6 +221,7 @@ fn a_hostile_tree_ends_the_walk_and_is_told() {
     let task = Task {
         obeyed: Some(&obeyed),
         first: false,
+        entries: ENTRIES,
         until,
     };
     let picture = walk::look(&dir.2, &dir.1, task);

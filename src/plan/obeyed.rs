@@ -4,10 +4,9 @@
 //! the first part of a path; whether a name that is spelled otherwise is the same one only its
 //! file system knows, so [`super::walk`] asks that, by the name as the list spells it.
 
-use std::collections::BTreeMap;
-#[cfg(test)]
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,6 +62,8 @@ pub(crate) struct Obeyed {
     by_first: BTreeMap<OsString, Vec<Entry>>,
     /// Each first part, folded, as it is spelled.
     spelled: BTreeMap<String, OsString>,
+    /// The lengths and first letters of these: hardly any name of a large directory has them.
+    shapes: BTreeSet<(usize, u8)>,
 }
 
 impl Obeyed {
@@ -78,21 +79,35 @@ impl Obeyed {
             let first = entry.path.iter().next().unwrap_or_default().to_owned();
             by_first.entry(first).or_default().push(entry);
         }
-        let spelled = by_first
+        let spelled: BTreeMap<String, OsString> = by_first
             .keys()
             .map(|name| (folded(name), name.clone()))
             .collect();
-        Ok(Self { by_first, spelled })
+        let shapes = spelled.keys().filter_map(|name| shape(name.as_bytes()));
+        Ok(Self {
+            shapes: shapes.collect(),
+            by_first,
+            spelled,
+        })
     }
 
     /// The entries whose paths begin with a name, or with one that a file system which folds
     /// letter case may take it for: that file system is to be asked then.
     pub(crate) fn beginning(&self, name: &OsStr) -> &[Entry] {
+        if name.is_ascii()
+            && shape(name.as_bytes()).is_none_or(|shape| !self.shapes.contains(&shape))
+        {
+            return &[];
+        }
         let spelled = self.spelled.get(&folded(name));
         spelled
             .and_then(|name| self.by_first.get(name))
             .map_or(&[], Vec::as_slice)
     }
+}
+
+fn shape(name: &[u8]) -> Option<(usize, u8)> {
+    Some((name.len(), name.first()?.to_ascii_lowercase()))
 }
 
 /// A name as the file systems that fold names compare it, so far as it can become ASCII by that:

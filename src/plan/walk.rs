@@ -34,6 +34,8 @@ pub(crate) struct Task<'a> {
     pub(crate) obeyed: Option<&'a Obeyed>,
     /// The first repository, or the first thing that could not be looked at, ends the walk.
     pub(crate) first: bool,
+    /// So many entries at most are looked at.
+    pub(crate) entries: usize,
     /// Nothing is begun after this.
     pub(crate) until: Option<Instant>,
 }
@@ -78,8 +80,8 @@ pub(crate) struct Seen {
 pub(crate) enum Missed {
     /// This directory in it cannot be read.
     Unreadable(PathBuf, Arc<io::Error>),
-    /// There are more entries than [`ENTRIES`].
-    Entries,
+    /// There are more entries than so many.
+    Entries(usize),
     /// It is deeper than [`DEPTH`].
     Depth,
     /// It took too long.
@@ -92,7 +94,7 @@ impl fmt::Display for Missed {
             Self::Unreadable(path, error) => {
                 write!(f, "{} in it cannot be listed: {error}", text::path(path))
             }
-            Self::Entries => write!(f, "it holds more than {ENTRIES} entries"),
+            Self::Entries(most) => write!(f, "it holds more than {most} entries"),
             Self::Depth => write!(f, "it is more than {DEPTH} directories deep"),
             Self::Time => write!(f, "there was no time for more"),
         }
@@ -105,7 +107,7 @@ pub(crate) fn look(held: &Held, place: &Path, task: Task<'_>) -> Picture {
         held,
         place,
         task,
-        left: ENTRIES,
+        left: task.entries,
         waiting: VecDeque::new(),
         trees: BTreeMap::new(),
         picture: Picture::default(),
@@ -167,12 +169,12 @@ impl Walk<'_> {
     fn is_over(&self) -> bool {
         let found = !self.picture.repositories.is_empty() || self.picture.missed.is_some();
         (self.task.first && found)
-            || matches!(self.picture.missed, Some(Missed::Time | Missed::Entries))
+            || matches!(self.picture.missed, Some(Missed::Time | Missed::Entries(_)))
     }
 
     /// A bound that ends the walk counts more than one that does not.
     fn miss(&mut self, missed: Missed) {
-        if self.picture.missed.is_none() || matches!(missed, Missed::Time | Missed::Entries) {
+        if self.picture.missed.is_none() || matches!(missed, Missed::Time | Missed::Entries(_)) {
             self.picture.missed = Some(missed);
         }
     }
@@ -191,11 +193,12 @@ impl Walk<'_> {
         let parent: Arc<Path> = at.into();
         let mut candidates = Vec::new();
         for entry in open.entries()? {
-            let (name, kind) = entry?;
+            let entry = entry?;
+            let (name, kind) = (entry.name(), entry.kind);
             self.left = match self.left.checked_sub(1) {
                 Some(left) => left,
                 None => {
-                    self.miss(Missed::Entries);
+                    self.miss(Missed::Entries(self.task.entries));
                     return Ok(());
                 }
             };
@@ -204,19 +207,19 @@ impl Walk<'_> {
                 return Ok(());
             }
             if let Some(obeyed) = self.task.obeyed {
-                let entries = obeyed.beginning(&name);
-                candidates.extend(entries.iter().map(|entry| (entry, name.clone())));
+                let entries = obeyed.beginning(name);
+                candidates.extend(entries.iter().map(|entry| (entry, name.to_owned())));
                 if let Some(reason) = &tree {
-                    self.see(&open, at, Path::new(&name), reason);
+                    self.see(&open, at, Path::new(name), reason);
                 }
                 if kind == Kind::Link
-                    && let Ok(Some(stat)) = open.stat(&name)
+                    && let Ok(Some(stat)) = open.stat(name)
                 {
-                    self.picture.links.insert(at.join(&name), Stat::of(&stat));
+                    self.picture.links.insert(at.join(name), Stat::of(&stat));
                 }
             }
             if kind == Kind::Directory && !(marked && name.eq_ignore_ascii_case(".git")) {
-                self.enter(&parent, name, depth, tree.clone());
+                self.enter(&parent, name.to_owned(), depth, tree.clone());
             }
         }
         for (entry, name) in &candidates {
