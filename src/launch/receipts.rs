@@ -17,15 +17,15 @@ use std::time::{Duration, Instant, SystemTime};
 use jiff::Timestamp;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
-use nix::sys::stat::{Mode, SFlag, fstatat};
-use nix::unistd::{UnlinkatFlags, fsync, unlinkat};
+use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::Serialize;
 
 use super::run_id::RunId;
 use super::{Explanation, LaunchError, descriptor};
 use crate::confine::receipt::{Receipt, Started};
 use crate::declaration::Digest;
-use crate::declaration::file::Folder;
+use crate::declaration::file::{FileError, Folder, Problem};
 use crate::declaration::store::{State, StoreError};
 use crate::plan::{Person, Source};
 use crate::text;
@@ -132,17 +132,19 @@ impl Place {
         })
     }
 
-    /// Whole or not at all, mode 0600.
+    /// Whole or not at all for every reader, mode 0600. The disk is not waited for: a host waits
+    /// for our end, and after a power cut the last receipt may be missing or empty.
     fn write(&self, run: RunId, bytes: &[u8]) -> io::Result<()> {
         let fresh = format!(".receipt-{run}.new");
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let private = Mode::S_IRUSR | Mode::S_IWUSR;
         let mut file = File::from(openat(&self.directory, fresh.as_str(), flags, private)?);
         let mut put = || -> io::Result<()> {
+            // Whatever the caller's umask takes away.
+            fchmod(&file, private)?;
             file.write_all(bytes)?;
-            file.sync_all()?;
             renameat(&self.directory, fresh.as_str(), &self.directory, &self.name)?;
-            Ok(fsync(self.directory.as_fd())?)
+            Ok(())
         };
         put().inspect_err(|_| {
             // Half written; the error matters more.
@@ -215,8 +217,12 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
         let Some(folder) = folder(&State::open(person)?, &receipt.digest, true)? else {
             return Ok(());
         };
-        let locked = folder.lock()?;
-        locked.write(&format!("{}.json", receipt.run), &text)?;
+        let _locked = folder.lock()?;
+        let path = folder.path().join(format!("{}.json", receipt.run));
+        let written =
+            Place::open(&path).and_then(|place| place.write(receipt.run, text.as_bytes()));
+        let doing = "written";
+        written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
         for (_, old) in runs(&folder).into_iter().skip(KEPT) {
             // Another one removed it: as good.
             let _ = fs::remove_file(folder.path().join(format!("{old}.json")));
@@ -237,6 +243,8 @@ pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>
     for (_, run) in runs(&folder) {
         let name = format!("{run}.json");
         match folder.read(&name) {
+            // Its content did not reach the disk before the power went.
+            Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => match from_text(&text) {
                 Ok(receipt) => receipts.push(receipt),
                 Err(why) => {

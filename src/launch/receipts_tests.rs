@@ -105,6 +105,9 @@ fn what_is_no_receipt_is_told_and_hides_none() {
     let file = folder.join("00000000000000aa.json");
     fs::write(&file, "{").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let empty = folder.join("00000000000000cc.json");
+    fs::write(&empty, "").unwrap();
+    fs::set_permissions(&empty, fs::Permissions::from_mode(0o600)).unwrap();
     symlink("/etc/hostname", folder.join("00000000000000bb.json")).unwrap();
     let state = State::open(&person).unwrap();
     let (kept, problems) = read(&state, &receipt.digest);
