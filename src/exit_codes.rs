@@ -57,6 +57,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("confinement-unconfirmed", 83),
     ("spawn-failed", 84),
     ("no-value", 85),
+    ("receipt-unwritable", 86),
     // the words of a command and the person at the terminal: no host sees these
     ("alias-missing", 100),
     ("alias-invalid", 101),

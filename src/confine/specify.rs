@@ -343,11 +343,14 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
 
 fn supervisor(promise: Promise) -> Judgement {
     match promise {
-        Promise::G2 => unheld(
-            &[],
-            "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
+        Promise::G2 => held_but(
+            &[M::Check, M::Supervisor],
+            "where the supervisor itself is killed, the next start or `list` finds what lies in --dir",
         ),
-        Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
+        Promise::G3 => held_but(
+            &[M::Supervisor],
+            "not where the supervisor itself is killed",
+        ),
         Promise::E1 => held(&[M::Environment]),
         Promise::E2 => held(&[M::Descriptors]),
         Promise::E3 => held(&[M::Session, M::Supervisor]),

@@ -105,6 +105,15 @@ pub enum LaunchError {
     /// A stored variable of the plan that the declaration does not hold.
     #[error("the variable {0} has no value")]
     NoValue(String),
+    /// A receipt that cannot be written where it should be.
+    #[error("no receipt: {place}")]
+    Receipt {
+        /// The flag, or the file.
+        place: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The shim could not be started or spoken to.
     #[error("cannot start the confining process")]
     Spawn(#[source] io::Error),
@@ -194,6 +203,7 @@ impl LaunchError {
             Self::Home { .. } => "home-unusable",
             Self::ForeignHome { .. } => "home-foreign",
             Self::NoValue(_) => "no-value",
+            Self::Receipt { .. } => "receipt-unwritable",
             Self::Spawn(_) => "spawn-failed",
             Self::Step { .. } => "confinement-failed",
             Self::Unconfirmed(_) => "confinement-unconfirmed",
@@ -204,7 +214,7 @@ impl LaunchError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Home { .. } | Self::NoValue(_) | Self::Spawn(_) => FAILED,
+            Self::Home { .. } | Self::NoValue(_) | Self::Receipt { .. } | Self::Spawn(_) => FAILED,
             _ => REFUSED,
         }
     }
@@ -225,6 +235,7 @@ impl LaunchError {
                 promises,
                 cure,
             } => instead(alias, promises, cure.as_ref()),
+            Self::Receipt { .. } => "supervisor run --help".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
                 "supervisor try   # shows what this machine can confine".to_owned()

@@ -8,12 +8,16 @@
 //! Place on the path: request → **prepare** → explanation → **permit** → **launch** → relay.
 
 pub(crate) mod descendants;
+pub(crate) mod descriptor;
 pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
+pub(crate) mod receipts;
+pub(crate) mod run_id;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
+pub(crate) mod watch;
 
 use std::io;
 use std::path::PathBuf;
@@ -29,6 +33,7 @@ use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::{self, Linux, kernel};
+use crate::confine::receipt::Ran;
 use crate::confine::spec::{Entry, Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
@@ -38,6 +43,7 @@ use crate::declaration::{
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
+use crate::plan::walk::Picture;
 use crate::plan::{Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, Verdict};
 use crate::relay;
@@ -77,12 +83,16 @@ pub struct Explanation {
     /// Files that are compared right before the exec.
     #[serde(skip)]
     pub unchanged: Vec<(PathBuf, Stat)>,
-    /// What a reader should know about the program's content, if it is not what was approved.
+    /// The program: what is in the receipt of it, and what a reader should know of its content
+    /// where that is not what was approved.
     #[serde(skip)]
-    pub upgraded: Option<String>,
+    pub program: Ran,
     /// The very directory that was checked for `--dir`: this one is granted.
     #[serde(skip)]
     pub held: Option<Held>,
+    /// What stood in that directory.
+    #[serde(skip)]
+    pub(crate) before: Picture,
     /// What is lent to a server with ids of its own.
     #[serde(skip)]
     loans: Vec<Loan>,
@@ -142,7 +152,12 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     let kernel = kernel::facts(shim.begun()?, ids);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
-    let upgraded = record.and_then(|record| record.upgraded(&facts.program));
+    let program = Ran {
+        found: facts.program.found.clone(),
+        resolved: facts.program.resolved.clone(),
+        sha256: record.and_then(|record| record.sha256(&facts.program)),
+        differs: record.and_then(|record| record.upgraded(&facts.program)),
+    };
     Ok(Explanation {
         alias: request.alias.clone(),
         digest: asked.digest,
@@ -156,8 +171,9 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         unchanged: facts.program.unchanged(),
-        upgraded,
+        program,
         held: facts.held,
+        before: facts.before,
         loans,
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some(shim),

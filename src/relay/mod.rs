@@ -40,6 +40,8 @@ mod stderr;
 #[cfg(test)]
 mod tests;
 
+use std::time::Instant;
+
 use nix::unistd::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
@@ -148,6 +150,8 @@ pub struct Outcome {
     pub exit: Exit,
     /// What began the end.
     pub end: End,
+    /// Until when the relay could have taken, where somebody waits for our end.
+    pub by: Option<Instant>,
     /// What passed.
     #[cfg_attr(
         not(test),

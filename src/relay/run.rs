@@ -137,6 +137,7 @@ impl Run {
             // Not reaped in the time there was: it got SIGKILL, and nothing else can have come of it.
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
+            by: self.shutdown.by().map(Instant::into_std),
             counters,
             tail: self.record.into_tail(),
         })

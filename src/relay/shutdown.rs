@@ -79,6 +79,11 @@ impl Shutdown {
         self.end
     }
 
+    /// Until when all may take, where somebody waits for our end.
+    pub(super) fn by(&self) -> Option<Instant> {
+        self.by
+    }
+
     /// The host closed its end of our stdin or stdout.
     pub(super) fn host_left(&mut self, now: Instant) {
         if matches!(self.end, Some(End::HostLeft | End::Signalled(_))) {
