@@ -11,7 +11,7 @@ use crate::confine::spec::Enforced;
 use crate::declaration::Alias;
 use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
-use crate::launch::watch::{HURRIED, Left, UNHURRIED, Watch};
+use crate::launch::search::{HURRIED, Left, Search, UNHURRIED};
 use crate::launch::{Explanation, LaunchError};
 use crate::plan::Person;
 use crate::plan::left::FileKind;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Record {
     started: Started,
-    watch: Watch,
+    search: Search,
     named: Named,
     /// Whose state directory keeps the receipt; nobody's where nothing is written there.
     keeper: Option<Person>,
@@ -46,7 +46,7 @@ impl Record {
         let run = RunId::new().map_err(LaunchError::Spawn)?;
         Ok(Self {
             started: receipts::started(run, explanation, now()),
-            watch: Watch::of(explanation),
+            search: Search::of(explanation),
             named,
             keeper: (!explanation.ephemeral).then_some(person),
         })
@@ -75,7 +75,7 @@ impl Record {
             }
             None => (UNHURRIED, UNHURRIED),
         };
-        let left = self.watch.look(look);
+        let left = self.search.look(look);
         tell(&self.started.alias, &left, patience);
         let receipt = self
             .started

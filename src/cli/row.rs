@@ -108,7 +108,7 @@ impl Row {
         let launch = digest::launch(&candidate.declaration.server);
         self.home_bytes = homes::bytes(state.path(), launch.home_name());
         let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
-        let remains = watch::remains(state, &candidate.digest, dir);
+        let remains = search::remains(state, &candidate.digest, dir);
         let alias = &candidate.alias;
         for words in remains.unreadable.iter().chain(&remains.not_searched) {
             render::note(&format!("{alias}: {words}"));

@@ -21,7 +21,7 @@ use crate::confine::linux::apply;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
-use crate::launch::watch::{UNHURRIED, Watch as Left};
+use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
 use crate::surface::check::{self, Others};

@@ -15,9 +15,9 @@ pub(crate) mod home;
 pub(crate) mod homes;
 pub(crate) mod receipts;
 pub(crate) mod run_id;
+pub(crate) mod search;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
-pub(crate) mod watch;
 
 use std::io;
 use std::path::PathBuf;

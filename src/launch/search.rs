@@ -40,7 +40,7 @@ const LAG: i64 = 2;
 
 /// What is needed to look after a run.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Search {
     dir: Option<(PathBuf, Held, Picture)>,
     home: Option<PathBuf>,
     since: Timestamp,
@@ -68,7 +68,7 @@ pub(crate) struct InHome {
     pub(crate) fresh: bool,
 }
 
-impl Watch {
+impl Search {
     /// For a run of what was explained, which begins now.
     pub(crate) fn of(explanation: &Explanation) -> Self {
         let plan = &explanation.plan;
