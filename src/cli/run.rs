@@ -126,8 +126,14 @@ async fn relay_messages(alias: &Alias, running: launch::Running, filter: Filter)
     let launch::Running {
         server,
         enforced,
+        low,
         home,
     } = running;
+    for place in low {
+        render::note(&format!(
+            "{alias}: the disk of {place}, which is low; who fills it is not watched"
+        ));
+    }
     tracing::info!(%alias, ?enforced, "confined");
     let relayed = relay::relay(host, server, &settings).await;
     // Held to here: another start may empty the temporary directory now.

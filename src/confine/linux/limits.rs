@@ -6,7 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::Bounds;
+use crate::confine::{Confinement, KernelFacts, Mechanism};
 use crate::declaration::BoundLimits;
+
+/// The least bound on the numbers of processes that is set in a namespace: numbers below 300 are
+/// given once, so that of a smaller bound little would be left when they are used up.
+const LEAST_PID_MAX: u64 = 512;
+/// The most that any kernel takes (`PID_MAX_LIMIT`, 64 bits).
+const MOST_PID_MAX: u32 = 4_194_304;
 
 /// Hard and soft limits alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,4 +52,33 @@ impl From<BoundLimits> for Rlimits {
             msgqueue: 0,
         }
     }
+}
+
+/// The control group of a run; `None` where the confinement has none.
+#[must_use]
+pub fn cgroup(
+    limits: BoundLimits,
+    confinement: &Confinement,
+    kernel: &KernelFacts,
+) -> Option<Bounds> {
+    let parent = kernel.cgroup.as_ref().ok()?;
+    confinement
+        .mechanisms
+        .contains(&Mechanism::Cgroup)
+        .then(|| Bounds {
+            parent: parent.clone(),
+            memory: limits.memory,
+            processes: limits.processes,
+        })
+}
+
+/// The bound on the numbers of processes in a namespace; `None` where the confinement has none.
+#[must_use]
+pub fn pid_max(limits: BoundLimits, confinement: &Confinement) -> Option<u32> {
+    let bound = limits.processes.max(LEAST_PID_MAX);
+    confinement
+        .mechanisms
+        .contains(&Mechanism::PidMax)
+        // What the kernel takes at most bounds nothing.
+        .then(|| u32::try_from(bound).map_or(MOST_PID_MAX, |bound| bound.min(MOST_PID_MAX)))
 }
