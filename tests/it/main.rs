@@ -27,6 +27,7 @@ mod escape_as_root;
 mod escape_environment;
 mod escape_files;
 mod escape_kernel;
+mod escape_limits;
 mod escape_network;
 mod escape_processes;
 mod escape_without_namespaces;
