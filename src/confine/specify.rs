@@ -271,12 +271,9 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             ],
             "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; namespaces are refused here, so names and command lines of other processes show in /proc",
         ),
-        Promise::R2 if namespaces => held(&[
-            M::PidNamespace,
-            M::ParentDeath,
-            M::ProcessGroup,
-            M::Cgroup,
-        ]),
+        Promise::R2 if namespaces => {
+            held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup, M::Cgroup])
+        }
         Promise::R2 => unheld(
             &[M::ProcessGroup, M::ParentDeath, M::Cgroup],
             "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",

@@ -182,7 +182,11 @@ mod tests {
             limits(Limits::default(), least).map(|given| given.bound()),
             Some(LEAST)
         );
-        for word in ["memory=SIZE from 8MiB", "processes=N from 4", "files=N from 64"] {
+        for word in [
+            "memory=SIZE from 8MiB",
+            "processes=N from 4",
+            "files=N from 64",
+        ] {
             assert!(LIMIT.contains(word), "{word}");
         }
     }

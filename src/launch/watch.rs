@@ -32,8 +32,6 @@ pub(super) struct Watch {
     processes_limit: u64,
     root: u32,
     cgroup: Option<Cgroup>,
-    /// What the group had refused at the last look.
-    refused: u64,
     memory: Memory,
     crowd: Crowd,
     disks: Disks,
@@ -73,7 +71,6 @@ impl Watch {
             processes_limit: plan.limits.processes,
             root: whose.root,
             cgroup,
-            refused: 0,
             memory: Memory::new(whose)?,
             crowd: Crowd::default(),
             disks: Disks::of(places.into_iter().flatten())?,
@@ -101,10 +98,7 @@ impl Watch {
                 if counted.out_of_memory > 0 {
                     return Ok(ControlFlow::Break(Over::Memory { limit }));
                 }
-                let refuses = counted.refused > self.refused;
-                self.refused = counted.refused;
-                let count = if refuses { counted.processes } else { 0 };
-                Ok(self.crowded(count, space))
+                Ok(self.crowded(counted.processes, space))
             }
             // The group is gone, or a controller: what it counted is counted here.
             Some(Err(_)) | None => {

@@ -59,8 +59,6 @@ pub struct Cgroup {
 pub struct Counted {
     /// Processes that were ended because the group was out of memory.
     pub out_of_memory: u64,
-    /// Processes and threads that were refused.
-    pub refused: u64,
     /// Processes and threads now.
     pub processes: u64,
 }
@@ -205,8 +203,6 @@ impl Cgroup {
     pub fn counted(&self) -> io::Result<Counted> {
         Ok(Counted {
             out_of_memory: entry(&self.read("memory.events")?, "oom_kill")?,
-            // Since Linux 4.7.
-            refused: entry(&self.read("pids.events")?, "max")?,
             processes: self
                 .read("pids.current")?
                 .trim()

@@ -134,11 +134,9 @@ fn what_was_counted_is_read() {
     assert!(held.counted().is_err());
     let events = "low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n";
     fs::write(base.path().join("memory.events"), events).unwrap();
-    fs::write(base.path().join("pids.events"), "max 7\n").unwrap();
     fs::write(base.path().join("pids.current"), "64\n").unwrap();
     let counted = Counted {
         out_of_memory: 3,
-        refused: 7,
         processes: 64,
     };
     assert_eq!(held.counted().unwrap(), counted);
