@@ -8,7 +8,7 @@ use crate::approval::candidate::Candidate;
 use crate::approval::question;
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Declaration, Digest, Server, digest};
-use crate::launch::{homes, watch};
+use crate::launch::{homes, search};
 use crate::plan::left::{FileKind, FoundFile};
 use crate::text;
 

@@ -139,8 +139,14 @@ async fn relay_messages(
     let launch::Running {
         server,
         enforced,
+        low,
         home,
     } = running;
+    for place in low {
+        render::note(&format!(
+            "{alias}: the disk of {place}, which is low; who fills it is not watched"
+        ));
+    }
     tracing::info!(%alias, ?enforced, "confined");
     let relayed = relay::relay(host, server, &settings).await;
     if relayed.is_err() {

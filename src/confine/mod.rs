@@ -18,6 +18,7 @@ pub(crate) mod spec;
 pub(crate) mod specify;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,10 @@ pub struct KernelFacts {
     pub ids: Option<spec::Ids>,
     /// What is granted and cannot be lent to those ids, each with the reason.
     pub kept: Vec<String>,
+    /// The control group in which groups of servers can be made, else why there is none.
+    pub cgroup: Result<PathBuf, String>,
+    /// Whether a process namespace bounds the numbers of its processes by itself (Linux 6.14).
+    pub pid_max: bool,
     /// Whether the supervisor runs as root.
     pub root: bool,
 }
@@ -140,6 +145,12 @@ pub enum Mechanism {
     Keyring,
     /// Resource limits.
     Rlimits,
+    /// A control group of its own: memory and processes of all of it together.
+    Cgroup,
+    /// The numbers of processes in its namespace are bounded, and so is how many there are.
+    PidMax,
+    /// The supervisor adds up what the server uses, looks at free disk, and ends it for either.
+    Watch,
     /// Ids of its own, in which limits count.
     UserNamespace,
     /// A root file system of its own: what is not granted is not there, what is granted to be

@@ -128,6 +128,10 @@ impl Spec {
                 namespaces.is_some_and(|own| own.terminals),
                 Mechanism::OwnTerminals,
             ),
+            (
+                namespaces.is_some_and(|own| own.pid_max.is_some()),
+                Mechanism::PidMax,
+            ),
             (self.keyring, Mechanism::Keyring),
             (self.rules.ids.is_some(), Mechanism::UnprivilegedId),
             (landlock.scoped, Mechanism::LandlockScopes),

@@ -93,6 +93,7 @@ fn mechanisms(
         M::Approval,
         M::ExecByDescriptor,
         M::Supervisor,
+        M::Watch,
     ]);
     // Where keyrings are refused to us, the filters refuse them to the server all the same.
     if kernel.keyrings {
@@ -127,6 +128,12 @@ fn mechanisms(
         set.insert(M::LandlockSockets);
     } else if !namespaces || abi < LANDLOCK_SCOPES {
         set.insert(M::SeccompNoUnix);
+    }
+    if kernel.cgroup.is_ok() {
+        set.insert(M::Cgroup);
+    } else if namespaces && kernel.root && kernel.ids.is_none() && kernel.pid_max {
+        // Root is not held by RLIMIT_NPROC.
+        set.insert(M::PidMax);
     }
     if plan.network == Network::None {
         if namespaces {
@@ -212,7 +219,8 @@ fn judge(
     let root = kernel.root && !set.contains(&M::UnprivilegedId);
     match promise {
         P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, set),
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, set),
+        P::R5 => bounds(root, set),
+        P::R1 | P::R2 | P::R3 | P::R4 => processes(promise, root, set),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
@@ -286,9 +294,11 @@ fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgeme
             ],
             "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; namespaces are refused here, so names and command lines of other processes show in /proc",
         ),
-        Promise::R2 if namespaces => held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup]),
+        Promise::R2 if namespaces => {
+            held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup, M::Cgroup])
+        }
         Promise::R2 => unheld(
-            &[M::ProcessGroup, M::ParentDeath],
+            &[M::ProcessGroup, M::ParentDeath, M::Cgroup],
             "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",
         ),
         Promise::R3 if root || namespaces => held(OWN),
@@ -310,6 +320,37 @@ fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgeme
         ),
         _ => held(&[M::Seccomp]),
     }
+}
+
+/// What bounds memory, processes, descriptors and files. As root `RLIMIT_NPROC` binds nothing.
+fn bounds(root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    let namespaces = set.contains(&M::UserNamespace);
+    if set.contains(&M::Cgroup) {
+        return held_but(
+            &[M::Cgroup, M::Rlimits, M::UserNamespace, M::Watch],
+            "not bounded: a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && set.contains(&M::PidMax) {
+        return held_but(
+            &[M::Rlimits, M::PidMax, M::Watch],
+            "as root up to 300 processes more than the limit can be there until the server is ended for them; the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && !root {
+        return held_but(
+            &[M::Rlimits, M::UserNamespace, M::Watch],
+            "the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    unheld(
+        &[M::Rlimits, M::Watch],
+        if namespaces {
+            "as root the number of processes is not bounded here: there is no control group, and before Linux 6.14 a process namespace has no bound of its own; what the server uses is added up and ends it when it is seen"
+        } else {
+            "namespaces are refused here and there is no control group: processes are not bounded; what the server uses is added up and ends it when it is seen"
+        },
+    )
 }
 
 fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Judgement {
@@ -373,6 +414,7 @@ mod tests {
                 let set = if root { BTreeSet::new() } else { with };
                 let judged = match promise.id().split_at(1).0 {
                     "P" => files(*promise, root, &set),
+                    "R" if *promise == Promise::R5 => bounds(root, &set),
                     "R" => processes(*promise, root, &set),
                     "N" => network(*promise, Network::None, &BTreeSet::new()),
                     _ => supervisor(*promise),
@@ -380,6 +422,26 @@ mod tests {
                 assert!(judged.held || judged.note.is_some(), "{promise}");
                 assert!(!judged.held || !judged.by.is_empty(), "{promise}");
             }
+        }
+    }
+
+    #[test]
+    fn r5_is_held_where_every_part_is_bounded() {
+        let own = [M::UserNamespace, M::Rlimits, M::Watch].as_slice();
+        for (more, root, is) in [
+            (&[][..], false, true),
+            (&[], true, false),
+            (&[M::PidMax], true, true),
+            (&[M::Cgroup], true, true),
+        ] {
+            let set = own.iter().chain(more).copied().collect();
+            assert_eq!(bounds(root, &set).held, is, "{more:?} {root}");
+        }
+        for root in [false, true] {
+            let mut set = BTreeSet::from([M::Rlimits, M::Watch]);
+            assert!(!bounds(root, &set).held);
+            set.insert(M::Cgroup);
+            assert!(bounds(root, &set).held);
         }
     }
 }

@@ -117,6 +117,9 @@ pub enum LaunchError {
     /// The shim could not be started or spoken to.
     #[error("cannot start the confining process")]
     Spawn(#[source] io::Error),
+    /// What it uses cannot be watched.
+    #[error("R5: not started: what the server uses cannot be watched")]
+    Watch(#[source] io::Error),
     /// The shim said which step failed.
     #[error("{}: not started: step {:?}: {}", promise(failed.step), failed.step, failed.why)]
     Step {
@@ -205,7 +208,7 @@ impl LaunchError {
             Self::NoValue(_) => "no-value",
             Self::Receipt { .. } => "receipt-unwritable",
             Self::Spawn(_) => "spawn-failed",
-            Self::Step { .. } => "confinement-failed",
+            Self::Step { .. } | Self::Watch(_) => "confinement-failed",
             Self::Unconfirmed(_) => "confinement-unconfirmed",
         }
     }

@@ -13,11 +13,13 @@ pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
+mod processes;
 pub(crate) mod receipts;
 pub(crate) mod run_id;
 pub(crate) mod search;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
+mod watch;
 
 use std::io;
 use std::path::PathBuf;
@@ -307,6 +309,8 @@ pub struct Running {
     pub server: relay::Server,
     /// What the kernel took.
     pub enforced: crate::confine::spec::Enforced,
+    /// Writable directories on a disk that was low already, each with what is free there.
+    pub low: Vec<String>,
     /// Held as long as the server runs: its temporary directory is not emptied meanwhile.
     pub home: home::Home,
 }
@@ -330,10 +334,15 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         Some(shim) => shim,
         None => another(explanation)?,
     };
-    let (server, enforced) = spawn::spawn(explanation, shim, env).await?;
+    let spawn::Started {
+        server,
+        enforced,
+        low,
+    } = spawn::spawn(explanation, shim, env).await?;
     Ok(Running {
         server,
         enforced,
+        low,
         home,
     })
 }

@@ -29,6 +29,7 @@ mod escape_environment;
 mod escape_files;
 mod escape_kernel;
 mod escape_leaves_behind;
+mod escape_limits;
 mod escape_network;
 mod escape_processes;
 mod escape_widened;

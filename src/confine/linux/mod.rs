@@ -4,6 +4,7 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod cgroup;
 pub(crate) mod cure;
 pub(crate) mod entry;
 pub(crate) mod ids;
@@ -40,6 +41,8 @@ pub struct Linux {
     pub seccomp: Vec<seccomp::Program>,
     /// Resource limits.
     pub limits: limits::Rlimits,
+    /// A control group of its own, where it can be had.
+    pub cgroup: Option<cgroup::Bounds>,
 }
 
 /// Lowers a confinement to rules. Pure.
@@ -71,6 +74,7 @@ pub fn lower(
         landlock: landlock::rules(plan, confinement, abi),
         seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,
         limits: limits::Rlimits::from(plan.limits),
+        cgroup: limits::cgroup(plan.limits, confinement, kernel),
     })
 }
 

@@ -247,6 +247,9 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
     let at = inside(Path::new("proc"));
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
+    if let Some(bound) = namespaces.pid_max {
+        bound_numbers(&at.join("sys/kernel/pid_max"), bound)?;
+    }
     for (name, value) in [
         ("max_user_namespaces", namespaces.nested),
         ("max_inotify_instances", namespaces.inotify_instances),
@@ -264,6 +267,19 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
         }
     }
     Ok(())
+}
+
+/// Bounds the numbers that processes and threads of this namespace are given, and so how many there
+/// are, whoever they belong to. Only for a kernel that keeps this setting for each namespace: on
+/// another it would be the machine's.
+fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
+    fs::write(setting, bound.to_string())?;
+    let taken = fs::read_to_string(setting)?;
+    if taken.trim().parse() == Ok(bound) {
+        Ok(())
+    } else {
+        Err(ApplyError::Partial(format!("pid_max is {taken}")))
+    }
 }
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::limits;
 use crate::confine::{Confinement, Mechanism};
 use crate::plan::{Grant, Plan, Rights};
 
@@ -16,7 +17,8 @@ const INOTIFY_INSTANCES: u32 = 128;
 const INOTIFY_WATCHES: u32 = 65_536;
 /// User namespaces that a browser's sandbox may make inside: one for each of its processes.
 const NESTED: u32 = 64;
-/// Bytes of each file system in memory that is the server's own.
+/// Bytes of each file system in memory that is the server's own, or half of its memory where that
+/// is less.
 const MEMORY: u64 = 1 << 30;
 
 /// Namespaces of the server's own, and what is mounted there.
@@ -37,6 +39,8 @@ pub struct Namespaces {
     pub names: Vec<PathBuf>,
     /// Processes and threads.
     pub processes: u64,
+    /// The highest number of a process or thread, where the bound above binds nothing.
+    pub pid_max: Option<u32>,
     /// See [`INOTIFY_INSTANCES`].
     pub inotify_instances: u32,
     /// See [`INOTIFY_WATCHES`].
@@ -83,10 +87,11 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
         writable: writable.iter().map(|grant| grant.path.clone()).collect(),
         names: plan.names.clone(),
         processes: plan.limits.processes,
+        pid_max: limits::pid_max(plan.limits, confinement),
         inotify_instances: INOTIFY_INSTANCES,
         inotify_watches: INOTIFY_WATCHES,
         in_memory: in_memory(plan),
-        memory: MEMORY,
+        memory: MEMORY.min(plan.limits.memory >> 1),
     })
 }
 
