@@ -3,18 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Mechanism as M;
-use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State};
-use crate::declaration::{Allow, Network, Stdio};
+use super::{
+    ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State, mechanisms,
+};
+use crate::declaration::{Network, Stdio};
 use crate::plan::Plan;
-
-/// The oldest Landlock ABI that servers are started on: below it files can be truncated.
-pub const LANDLOCK_FLOOR: u32 = 3;
-/// The ABI that scopes abstract sockets and signals.
-pub const LANDLOCK_SCOPES: u32 = 6;
-/// The ABI that holds pathname sockets by path.
-pub const LANDLOCK_SOCKETS: u32 = 9;
-/// The ABI that holds TCP by port.
-pub const LANDLOCK_NETWORK: u32 = 4;
 
 /// What will hold each promise in a run of this plan.
 ///
@@ -26,7 +19,7 @@ pub fn specify(
     declared: &Stdio,
     kernel: &KernelFacts,
 ) -> Result<Confinement, ConfineError> {
-    let mechanisms = mechanisms(plan, declared, kernel)?;
+    let mechanisms = mechanisms::mechanisms(plan, declared, kernel)?;
     let promises = Promise::ALL
         .iter()
         .map(|promise| standing(*promise, plan, declared, kernel, &mechanisms))
@@ -36,116 +29,6 @@ pub fn specify(
         mechanisms,
         cure: kernel.namespaces.as_ref().err().map(|no| no.cure.clone()),
     })
-}
-
-/// Refuses a kernel without what no other mechanism stands in for.
-fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
-    let abi = kernel.landlock_abi.unwrap_or(0);
-    if abi < LANDLOCK_FLOOR {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::P1,
-            why: match kernel.landlock_abi {
-                None => "this kernel has no Landlock, or it is switched off".to_owned(),
-                Some(abi) => format!("this kernel's Landlock is ABI {abi}; {LANDLOCK_FLOOR} or later is needed"),
-            },
-            cure: "boot Linux 6.2 or later with `landlock` among the modules of the kernel's lsm= line".to_owned(),
-        });
-    }
-    if kernel.arch.is_none() {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::R4,
-            why: "there are system-call filters for x86_64 and aarch64 only".to_owned(),
-            cure: "run on x86_64 or aarch64".to_owned(),
-        });
-    }
-    if kernel.namespaces.is_ok() && !kernel.kept.is_empty() {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::P1,
-            why: format!(
-                "as root, servers run under an id of their own, and what it is granted cannot be lent to that: {}",
-                kernel.kept.join("; ")
-            ),
-            cure: "run the supervisor as the owner of it, an ordinary user; or move it to a file system whose mounts can map ids (ext4, xfs, btrfs)".to_owned(),
-        });
-    }
-    Ok(abi)
-}
-
-/// Everything that will be put in force.
-fn mechanisms(
-    plan: &Plan,
-    declared: &Stdio,
-    kernel: &KernelFacts,
-) -> Result<BTreeSet<Mechanism>, ConfineError> {
-    let abi = floor(kernel)?;
-    let mut set = BTreeSet::from([
-        M::LandlockFiles,
-        M::Seccomp,
-        M::Capabilities,
-        M::NoNewPrivs,
-        M::Session,
-        M::Rlimits,
-        M::Descriptors,
-        M::Environment,
-        M::ProcessGroup,
-        M::ParentDeath,
-        M::Check,
-        M::Approval,
-        M::ExecByDescriptor,
-        M::Supervisor,
-        M::Watch,
-    ]);
-    // Where keyrings are refused to us, the filters refuse them to the server all the same.
-    if kernel.keyrings {
-        set.insert(M::Keyring);
-    }
-    if abi >= LANDLOCK_SCOPES {
-        set.insert(M::LandlockScopes);
-    }
-    let namespaces = kernel.namespaces.is_ok();
-    set.extend(if namespaces {
-        [
-            M::UserNamespace,
-            M::MountNamespace,
-            M::PidNamespace,
-            M::IpcNamespace,
-        ]
-        .as_slice()
-    } else {
-        // What a namespace would keep apart is closed instead.
-        [M::SeccompOwnProcess, M::SeccompOwnIpc].as_slice()
-    });
-    if namespaces && kernel.ids.is_some() {
-        set.insert(M::UnprivilegedId);
-    }
-    if namespaces && declared.allow.contains(&Allow::NestedSandbox) {
-        set.insert(M::SeccompButNamespaces);
-    }
-    if namespaces && declared.allow.contains(&Allow::Pty) {
-        set.insert(M::OwnTerminals);
-    }
-    if abi >= LANDLOCK_SOCKETS {
-        set.insert(M::LandlockSockets);
-    } else if !namespaces || abi < LANDLOCK_SCOPES {
-        set.insert(M::SeccompNoUnix);
-    }
-    if kernel.cgroup.is_ok() {
-        set.insert(M::Cgroup);
-    } else if namespaces && kernel.root && kernel.ids.is_none() && kernel.pid_max {
-        // Root is not held by RLIMIT_NPROC.
-        set.insert(M::PidMax);
-    }
-    if plan.network == Network::None {
-        if namespaces {
-            set.insert(M::NetworkNamespace);
-        } else {
-            set.insert(M::SeccompNoNetwork);
-            if abi >= LANDLOCK_NETWORK {
-                set.insert(M::LandlockNetwork);
-            }
-        }
-    }
-    Ok(set)
 }
 
 /// How one promise stands.
@@ -373,6 +256,10 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
         Promise::N2 if set.contains(&M::LandlockSockets) => {
             held(&[M::MountNamespace, M::LandlockSockets, M::LandlockScopes])
         }
+        Promise::N2 if !set.contains(&M::MountNamespace) => unheld(
+            &[M::LandlockScopes],
+            "namespaces are refused here, and Landlock knows sockets by path from Linux 7.1",
+        ),
         Promise::N2 => held_but(
             &[M::MountNamespace, M::LandlockScopes],
             "a socket that lies in a directory it may read can be spoken to, until Linux 7.1",
