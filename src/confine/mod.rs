@@ -182,3 +182,15 @@ pub enum Mechanism {
     /// The supervisor itself keeps to it.
     Supervisor,
 }
+
+impl Mechanism {
+    /// Whether it is the supervisor's own doing, before the start, beside the server or after its
+    /// end: no shim reports it.
+    #[must_use]
+    pub const fn is_supervisors(self) -> bool {
+        matches!(
+            self,
+            Self::ProcessGroup | Self::Check | Self::Approval | Self::Supervisor | Self::Watch
+        )
+    }
+}

@@ -180,21 +180,12 @@ impl Started {
     }
 }
 
-/// Mechanisms that are the supervisor's own doing, before the start and after the end: no shim
-/// reports them.
-const OURS: [Mechanism; 4] = [
-    Mechanism::ProcessGroup,
-    Mechanism::Check,
-    Mechanism::Approval,
-    Mechanism::Supervisor,
-];
-
 /// How a promise stood: by what was planned for it and reported.
 fn enforced(planned: Standing, reported: &BTreeSet<Mechanism>) -> Standing {
     let (mechanisms, missing): (Vec<Mechanism>, Vec<Mechanism>) = planned
         .mechanisms
         .iter()
-        .partition(|mechanism| OURS.contains(mechanism) || reported.contains(mechanism));
+        .partition(|mechanism| mechanism.is_supervisors() || reported.contains(mechanism));
     if missing.is_empty() {
         return planned;
     }

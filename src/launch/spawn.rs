@@ -299,19 +299,12 @@ fn judge(
     // Made, entered and read back from outside.
     let grouped = grouped.then_some(Mechanism::Cgroup);
     enforced.mechanisms.extend(grouped);
-    // What the supervisor itself does is not the shim's to confirm.
-    let ours = [
-        Mechanism::ProcessGroup,
-        Mechanism::Check,
-        Mechanism::Approval,
-        Mechanism::Supervisor,
-        Mechanism::Watch,
-    ];
     let missing: Vec<String> = explanation
         .confinement
         .mechanisms
         .iter()
-        .filter(|mechanism| !ours.contains(mechanism) && !enforced.mechanisms.contains(mechanism))
+        // What the supervisor itself does is not the shim's to confirm.
+        .filter(|mechanism| !mechanism.is_supervisors() && !enforced.mechanisms.contains(mechanism))
         .map(|mechanism| format!("{mechanism:?}"))
         .collect();
     if missing.is_empty() {

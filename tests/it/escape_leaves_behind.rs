@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use crate::attack::WITHOUT;
 use crate::schema;
 use crate::support::{Host, TestContext, Who, everybody, stderr, stdout};
 
@@ -35,10 +36,15 @@ impl Case {
     }
 
     fn declare(&self, words: &[&str]) {
+        self.declare_with(words, &[]);
+    }
+
+    fn declare_with(&self, words: &[&str], flags: &[&str]) {
         let program = TestContext::program("fixture-probe");
         let argv = [&[program.as_str()], words].concat();
         let dir = self.dir.to_str().unwrap();
-        self.context.approved("probe", &["--dir", dir], &argv);
+        let flags = [&["--dir", dir], flags].concat();
+        self.context.approved("probe", &flags, &argv);
     }
 
     /// Runs an attack that works, and ends it as a host does.
@@ -349,27 +355,25 @@ fn g2_g3_a_hostile_tree_is_survived_and_what_was_not_looked_at_is_told() {
 
 #[test]
 fn g2_g3_hold_without_namespaces_and_without_a_state() {
-    for who in everybody() {
-        let case = Case::new(who);
-        case.declare(&["plant", "@.git", "@AGENTS.md"]);
-        let before = crate::judge::picture(&case.context.path("home/.supervisor"));
-        let file = case.context.path("outside/receipt.json");
-        let flags = [
-            "run",
-            "probe",
-            "--ephemeral",
-            "--receipt",
-            file.to_str().unwrap(),
-        ];
-        let mut host = Host::start(case.context.without_namespaces(&flags));
-        assert_eq!(host.message()["params"]["got"], json!(true));
-        let words = unwrapped(&host.end().1);
-        assert!(has(&words, "G2: a git repository was left"), "{words}");
-        assert!(has(&words, "G3: created while it ran"), "{words}");
-        let receipt = schema::check(&fs::read_to_string(&file).unwrap());
-        assert_eq!(receipt["found_repositories"], json!([case.at(".git")]));
-        assert_eq!(receipt["found_files"][0]["path"], case.at("AGENTS.md"));
-        let after = crate::judge::picture(&case.context.path("home/.supervisor"));
-        assert_eq!(before, after, "nothing is written in the state directory");
-    }
+    let case = Case::new(Who::Ordinary);
+    case.declare_with(&["plant", "@.git", "@AGENTS.md"], &WITHOUT);
+    let before = crate::judge::picture(&case.context.path("home/.supervisor"));
+    let file = case.context.path("outside/receipt.json");
+    let flags = [
+        "run",
+        "probe",
+        "--ephemeral",
+        "--receipt",
+        file.to_str().unwrap(),
+    ];
+    let mut host = Host::start(case.context.without_namespaces(&flags));
+    assert_eq!(host.message()["params"]["got"], json!(true));
+    let words = unwrapped(&host.end().1);
+    assert!(has(&words, "G2: a git repository was left"), "{words}");
+    assert!(has(&words, "G3: created while it ran"), "{words}");
+    let receipt = schema::check(&fs::read_to_string(&file).unwrap());
+    assert_eq!(receipt["found_repositories"], json!([case.at(".git")]));
+    assert_eq!(receipt["found_files"][0]["path"], case.at("AGENTS.md"));
+    let after = crate::judge::picture(&case.context.path("home/.supervisor"));
+    assert_eq!(before, after, "nothing is written in the state directory");
 }

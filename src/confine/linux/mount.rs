@@ -7,10 +7,10 @@
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -82,6 +82,11 @@ pub fn build(
     for place in &namespaces.in_memory {
         memory(&inside(place), &size)?;
     }
+    let below = links.iter().map(|(path, _)| path.as_path());
+    let below = below.chain(sources.iter().map(|source| source.path));
+    for path in below {
+        hide_way(path, &namespaces.in_memory)?;
+    }
     for (path, target) in links {
         link(&path, &target)?;
     }
@@ -95,6 +100,39 @@ pub fn build(
         own_terminals()?;
     }
     Ok(())
+}
+
+/// Mode of a directory that is only on the way to something: it is gone through, not listed.
+const ON_THE_WAY: u32 = 0o111;
+
+/// A path below a place in memory gets its way there in a mount of its own, which is closed with
+/// the others: the server may list and change the place, and neither list nor change what lies on
+/// the way to what it is granted.
+fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<(), ApplyError> {
+    let place = in_memory.iter().find(|place| path.starts_with(place));
+    let Some((place, rest)) = place.and_then(|place| Some((place, path.strip_prefix(place).ok()?)))
+    else {
+        return Ok(());
+    };
+    let mut parts = rest.components();
+    let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
+        return Ok(());
+    };
+    let at = inside(&place.join(first));
+    match fs::create_dir(&at) {
+        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")),
+        // For another path.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the directories above a path that are not there.
+fn way(at: &Path) -> io::Result<()> {
+    let mut directories = DirBuilder::new();
+    directories.recursive(true).mode(ON_THE_WAY);
+    at.parent()
+        .map_or(Ok(()), |parent| directories.create(parent))
 }
 
 /// Pseudo-terminals that are there for nobody else (`Documentation/filesystems/devpts.rst`).
@@ -209,9 +247,7 @@ fn place(at: &Path, directory: bool) -> io::Result<()> {
     };
     let made = match make() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(at)?;
             make()
         }
         made => made,
@@ -228,9 +264,7 @@ fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     let at = inside(path);
     let made = match symlink(target, &at) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(&at)?;
             symlink(target, &at)
         }
         made => made,
