@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_the_supervisor_does_itself_no_shim_reports() {
-        let held = planned(State::Held, &OURS);
+        let held = planned(State::Held, &[Mechanism::Check, Mechanism::Watch]);
         assert_eq!(enforced(held.clone(), &BTreeSet::new()), held);
     }
 

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::Stdio as Pipe;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
@@ -109,9 +110,12 @@ impl Shim {
         let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other)?;
         while !line.ends_with(b"\n") {
             let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut asked, limit)? == 0 {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
+            match poll(&mut asked, limit) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                // The end of a child is told by a signal.
+                Err(Errno::EINTR) => continue,
+                polled => polled?,
+            };
             let count = self.status.read(&mut some)?;
             if count == 0 {
                 break;
