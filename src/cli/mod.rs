@@ -16,6 +16,9 @@ mod get;
 mod list;
 mod log;
 mod man;
+mod policy;
+mod policy_args;
+mod policy_exchange;
 mod prune;
 mod remove;
 mod rename;
@@ -32,6 +35,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use args_set::SetArgs;
+use policy_args::PolicyArgs;
 
 use crate::declaration::{Alias, DigestPrefix};
 use crate::relay::filter::Pattern;
@@ -58,6 +62,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
             Command::Prune(args) => prune::run(&args),
+            Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args),
@@ -108,6 +113,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Rename(RenameArgs),
     Remove(RemoveArgs),
     Prune(PruneArgs),
+    Policy(PolicyArgs),
     Try(TryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

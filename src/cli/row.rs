@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::approval::Word;
-use crate::approval::candidate::Candidate;
+use crate::approval::candidate::{Candidate, NotStarted};
 use crate::declaration::store::State;
 use crate::declaration::{Declaration, Digest, Server, digest};
 use crate::launch::homes;
@@ -39,15 +39,6 @@ pub(super) struct Row {
     pub(super) not_started: Option<NotStarted>,
 }
 
-/// Why a server would not start.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct NotStarted {
-    pub(super) code: String,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
-}
-
 /// The word for a transport.
 pub(super) fn transport(declaration: &Declaration) -> &'static str {
     match &declaration.server {
@@ -79,11 +70,7 @@ impl Row {
             url,
             home_bytes: 0,
             found_repositories: Vec::new(),
-            not_started: candidate.not_started().map(|error| NotStarted {
-                code: error.code().to_owned(),
-                message: crate::text::printable(&error.to_string()),
-                hint: error.hint(),
-            }),
+            not_started: candidate.not_started(),
         }
     }
 
@@ -108,7 +95,7 @@ impl Row {
             home_bytes: 0,
             found_repositories: Vec::new(),
             not_started: Some(NotStarted {
-                code: "entry-unusable".to_owned(),
+                code: "entry-unusable",
                 message: problem.to_owned(),
                 hint: Some(format!("supervisor remove {}", crate::text::word(alias))),
             }),

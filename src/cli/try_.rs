@@ -6,7 +6,7 @@ use super::TryArgs;
 use super::render;
 use crate::launch;
 use crate::text;
-use crate::trial::{self, Row, Trial};
+use crate::trial::{self, Row, Trial, TrialError};
 
 /// Runs the command: 0 only when every attack worked alone and was held confined.
 pub(super) fn run(args: &TryArgs) -> ExitCode {
@@ -16,6 +16,8 @@ pub(super) fn run(args: &TryArgs) -> ExitCode {
     };
     let trial = match runtime.block_on(trial::run()) {
         Ok(trial) => trial,
+        // Refused like any other program.
+        Err(TrialError::Declare(error)) => return render::error_as(&error, args.json),
         Err(error) => return render::failure("the trial did not come to its end", &error),
     };
     let shown = if args.json {

@@ -57,14 +57,6 @@ pub enum LaunchError {
         /// Which.
         alias: Alias,
     },
-    /// The administrator's policy denies it.
-    #[error("the administrator does not let {alias} start: {reason}")]
-    Denied {
-        /// Which.
-        alias: Alias,
-        /// The rule's own words.
-        reason: String,
-    },
     /// A declaration by URL.
     #[error("{alias} is reached over HTTP, which this version declares and does not run")]
     HttpLater {
@@ -140,7 +132,6 @@ impl LaunchError {
             Self::OtherDigest { .. } => "digest-differs",
             Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
-            Self::Denied { .. } => "denied-by-policy",
             Self::HttpLater { .. } => "http-not-run",
             Self::Home { .. } => "home-unusable",
             Self::ForeignHome { .. } => "home-foreign",
@@ -170,7 +161,6 @@ impl LaunchError {
             Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
-            Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
                 "supervisor try   # shows what this machine can confine".to_owned()

@@ -23,6 +23,7 @@ use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration, Network, Server, Stdio};
 use crate::error::Error;
 use crate::plan::Person;
+use crate::policy;
 
 /// The alias of the bundled server, in a state directory of its own.
 const ALIAS: &str = "try";
@@ -99,9 +100,15 @@ impl Planted {
         let state = State::open(&person)?;
         Approvals::declare(&state, &alias, &declaration)?;
         let approvals = Approvals::read(&state)?;
-        Candidate::look(alias, declaration, &approvals, true)
-            .must_start()?
-            .approve(&state, now())?;
+        Candidate::look(
+            alias,
+            declaration,
+            &approvals,
+            &policy::load::installed(),
+            true,
+        )
+        .must_start()?
+        .approve(&state, now())?;
         Ok(())
     }
 
