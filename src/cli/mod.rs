@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use args_set::SetArgs;
+use completions::CompletionsArgs;
 use policy_args::PolicyArgs;
 
 use crate::declaration::{Alias, DigestPrefix};
@@ -357,19 +358,6 @@ pub(crate) struct PruneArgs {
     /// Print an object, and ask nothing
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Print the completions of a shell
-///
-/// Prints what a shell completes the words of this program by.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  supervisor completions bash > ~/.local/share/bash-completion/completions/supervisor"
-)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Print the manual page, in roff

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::entry::{AllowShape, DenyShape, Entry, EntryError, some};
 #[cfg(test)]
@@ -26,7 +27,7 @@ pub(crate) struct FileShape<'a> {
     _schema: Option<String>,
     /// For the reader: anything, and never obeyed.
     #[serde(rename = "$comment", default, borrow)]
-    #[cfg_attr(test, schemars(with = "serde_json::Value", default = "none"))]
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     _comment: Option<&'a RawValue>,
     /// What holds for MCP servers.
     #[serde(borrow)]
@@ -54,12 +55,6 @@ struct McpShape<'a> {
     #[serde(default, borrow, deserialize_with = "some")]
     #[cfg_attr(test, schemars(with = "Floors"))]
     floor: Option<&'a RawValue>,
-}
-
-#[cfg(test)]
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a default")]
-fn none<'a>() -> Option<&'a RawValue> {
-    None
 }
 
 /// The rules of a text. `file` is what they are shown with, `owner` whose it is, where that was
@@ -129,7 +124,7 @@ impl Reader<'_> {
                 .map_err(|error| self.invalid(line, column, &error.to_string()))?;
             Ok(Rule {
                 entry,
-                name: format!("{list}[{index}] {}", in_one_line(raw.get())),
+                name: format!("{list}[{index}] {}", without_comment(raw.get())),
                 comment,
                 file: self.file.to_owned(),
                 line,
@@ -196,10 +191,11 @@ fn explained(what: &str) -> String {
     format!("unknown key `{key}`: {why}")
 }
 
-/// JSON without line breaks and the spaces around them; what stands in strings is kept, since
-/// no string holds a line break.
-fn in_one_line(json: &str) -> String {
-    json.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+/// An entry that has been read, as it is shown.
+fn without_comment(entry: &str) -> String {
+    let mut keys: Map<String, Value> = serde_json::from_str(entry).unwrap_or_default();
+    keys.remove("$comment");
+    Value::Object(keys).to_string()
 }
 
 #[cfg(test)]

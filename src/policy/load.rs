@@ -122,5 +122,5 @@ fn file(folder: &Folder, name: &Path) -> Result<Option<AdminPolicy>, FileProblem
     let Some((text, owner)) = folder.read(name)? else {
         return Ok(None);
     };
-    parse(&text, &folder.path(name), Some(owner)).map(Some)
+    parse(&text, &folder.path(name), owner).map(Some)
 }

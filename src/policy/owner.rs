@@ -2,10 +2,6 @@
 //!
 //! Walks down from `/` by descriptor and follows nothing, so that what is checked is what is
 //! read.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the files of an administrator's policy are looked at and read here"
-)]
 
 use std::fs::File;
 use std::io::Read;
@@ -142,11 +138,11 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// The text of a file in it, and its owner; `None` where it is not there.
+    /// The text of a file in it, and its owner where that counts; `None` where it is not there.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(&self, name: &Path) -> Result<Option<(String, u32)>, FileProblem> {
+    pub(crate) fn read(&self, name: &Path) -> Result<Option<(String, Option<u32>)>, FileProblem> {
         let path = self.path(name);
         let fail = |cause| FileProblem::new(&path, cause);
         // Looked at before it is opened: opening a device or a FIFO may act or hang.
@@ -169,7 +165,8 @@ impl Folder {
         }
         let text = String::from_utf8(bytes)
             .map_err(|error| fail(Cause::NotUtf8(error.utf8_error().valid_up_to())))?;
-        Ok(Some((text, stat.st_uid)))
+        let owner = (self.trust == Trust::Installed).then_some(stat.st_uid);
+        Ok(Some((text, owner)))
     }
 
     fn unfollowed(&self) -> OFlag {

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests lay files down")]
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -144,7 +144,7 @@ impl FileProblem {
             Cause::Link | Cause::SecondName => {
                 format!("sudo cp --remove-destination \"$(readlink -f {path})\" {path}")
             }
-            Cause::Invalid { .. } => format!("supervisor policy check {path}"),
+            Cause::Invalid { .. } => "supervisor policy schema   # what may stand there".to_owned(),
             Cause::Foreign(_) => "supervisor policy import --help".to_owned(),
             Cause::Missing
             | Cause::NotAFile
