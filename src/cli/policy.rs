@@ -14,7 +14,7 @@ use crate::error::{Error, REFUSED};
 use crate::plan::{PlanError, facts, links, program};
 use crate::policy::error::UNUSABLE;
 use crate::policy::evaluate::evaluate;
-use crate::policy::notes::Checked;
+use crate::policy::notes::{self, Checked};
 use crate::policy::owner::Trust;
 use crate::policy::{AdminPolicy, Decision, Verdict, load, look};
 
@@ -30,13 +30,17 @@ pub(super) fn run(command: &PolicyCommand) -> ExitCode {
 }
 
 fn check(args: &CheckArgs) -> ExitCode {
-    let policy = match (&args.file, args.installed) {
-        (Some(file), true) => load::named(file, Trust::Installed),
-        (Some(file), false) => load::named(file, Trust::Named),
-        (None, _) => load::installed(),
+    let trust = if args.installed {
+        Trust::Installed
+    } else {
+        Trust::Named
     };
-    let checked = match policy {
-        Ok(policy) => Checked::of(&policy),
+    let checked = match &args.file {
+        Some(file) => load::named(file, trust).map(|policy| Checked::of(&policy)),
+        None => notes::installed(),
+    };
+    let checked = match checked {
+        Ok(checked) => checked,
         Err(error) => {
             let exit = error.exit_code();
             // The installed one is a file that was asked about, here.

@@ -98,10 +98,10 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "DIR", requires = "program")]
     pub(crate) dir: Option<PathBuf>,
     /// What it may reach on the network: full (the default) or none
-    #[arg(long, value_name = "full|none", requires = "program", value_parser = ["full", "none"])]
+    #[arg(long, value_name = "full|none", requires = "program", value_parser = ["full", "none"], hide_possible_values = true)]
     pub(crate) net: Option<String>,
     /// What is pinned: program
-    #[arg(long, value_name = "program", requires = "program", value_parser = ["program"])]
+    #[arg(long, value_name = "program", requires = "program", value_parser = ["program"], hide_possible_values = true)]
     pub(crate) pin: Option<String>,
     /// Promises it gives up, by number
     #[arg(

@@ -14,8 +14,8 @@ use super::{AdminPolicy, Decision, Rule, Verdict};
 /// What the administrator says to a subject.
 #[must_use]
 pub(crate) fn evaluate(policy: &AdminPolicy, subject: &Subject) -> Verdict {
-    if policy.is_absent() {
-        return Verdict::by_none(Decision::Allow, "no administrator's policy on this machine");
+    if let Some(allowed) = policy.absent() {
+        return allowed;
     }
     match subject {
         Subject::Url(url) => evaluate_host(policy, &host::of_url(url)),

@@ -190,7 +190,36 @@ fn is_address(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// A host that is read in one way is what every reader of its parts would find.
+        #[test]
+        fn a_plain_host_stands_between_the_slashes(url in "(https?://)?[a-z@:%/.?#\\\\xn0-9 -]{0,24}|\\PC{0,40}") {
+            if let UrlHost::Plain(host) = of_url(&url) {
+                let rest = url.split_once("://").unwrap().1.to_ascii_lowercase();
+                let authority = rest.split(['/', '?', '#', '\\']).next().unwrap();
+                let after = authority.strip_prefix(host.as_str());
+                prop_assert!(after.is_some(), "{}: {}", url, host);
+                let after = after.unwrap();
+                let port = after.strip_prefix('.').unwrap_or(after);
+                let port = port.strip_prefix(':').unwrap_or(port);
+                prop_assert!(port.bytes().all(|byte| byte.is_ascii_digit()), "{}: {}", url, host);
+            }
+        }
+
+        /// What an entry may be written as reads back, and matches the URL of its own name.
+        #[test]
+        fn a_pattern_reads_back(word in "(\\*\\.)?[a-z0-9.-]{1,12}|\\PC{0,20}") {
+            if let Ok(pattern) = word.parse::<HostPattern>() {
+                prop_assert_eq!(pattern.to_string().parse::<HostPattern>(), Ok(pattern.clone()));
+                let url = format!("https://{}{}/", if pattern.below { "a." } else { "" }, pattern.name);
+                prop_assert!(pattern.matches(&of_url(&url)), "{}", url);
+            }
+        }
+    }
 
     fn matches(pattern: &str, url: &str) -> bool {
         pattern

@@ -108,6 +108,13 @@ impl AdminPolicy {
         self.files.is_empty()
     }
 
+    /// What is said to everything where no file is there.
+    fn absent(&self) -> Option<Verdict> {
+        let why = "no administrator's policy on this machine";
+        self.is_absent()
+            .then(|| Verdict::by_none(Decision::Allow, why))
+    }
+
     /// Both policies: lists join, and the floors of both must be met.
     #[must_use]
     pub(crate) fn merged(mut self, other: Self) -> Self {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::entry::{Entry, ProgramEntry};
-use super::{AdminPolicy, Rule, shown};
+use super::{AdminPolicy, PolicyError, Rule, load, shown};
 
 /// `supervisor.policy-check.v1`: a policy that reads.
 #[derive(Debug, Serialize)]
@@ -30,6 +30,14 @@ pub(crate) struct Note {
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) text: String,
+}
+
+/// The policy in force, in numbers: for whoever reports on this machine.
+///
+/// # Errors
+/// As [`load::installed`]: nothing starts then.
+pub(crate) fn installed() -> Result<Checked, PolicyError> {
+    load::installed().map(|policy| Checked::of(&policy))
 }
 
 impl Checked {

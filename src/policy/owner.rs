@@ -64,7 +64,8 @@ impl Folder {
         match nix::fcntl::open(path, HOLDING, Mode::empty()) {
             Ok(fd) => Ok(Some(Self {
                 fd,
-                path: path.to_owned(),
+                // A file is named as it was typed.
+                path: path.strip_prefix(".").unwrap_or(path).to_owned(),
                 trust: Trust::Named,
             })),
             Err(Errno::ENOTDIR) => Ok(None),

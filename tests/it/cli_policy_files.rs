@@ -127,7 +127,7 @@ fn every_policy_of_the_guide_reads() {
         done(&check(&context, &value.to_string()));
         found += 1;
     }
-    assert!(found >= 6, "{found} policies in the guide");
+    assert_eq!(found, 3, "policies in the guide");
 }
 
 #[test]

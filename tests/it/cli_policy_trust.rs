@@ -97,26 +97,45 @@ impl Fleet {
         assert!(answer["result"]["serverInfo"].is_object(), "{answer}");
     }
 
+    /// Nothing starts, and the host is told why and which file.
+    #[track_caller]
+    pub fn refuses(&self, code: &str, file: &Path) {
+        self.tells(&["run", "a"], code, &self.shown_as(file));
+        let check = self.run(&["policy", "check", "--installed"]);
+        assert_eq!(check.status.code(), Some(1));
+        assert!(stderr(&check).contains(&format!("({code})")));
+    }
+
+    #[track_caller]
+    fn tells(&self, words: &[&str], code: &str, shown: &str) {
+        let answer = self.answer(words);
+        assert_eq!(answer["error"]["data"]["code"], code, "{words:?}: {answer}");
+        assert_eq!(answer["error"]["data"]["exit"], 126);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains(shown) && message.starts_with("S3: nothing starts"),
+            "{message}"
+        );
+    }
+
+    /// A file of the copy, as it is named where the copy is `/etc`.
+    fn shown_as(&self, file: &Path) -> String {
+        let below = file.strip_prefix(&self.etc).unwrap();
+        let shown: PathBuf = Path::new("/etc").join(below).components().collect();
+        shown.to_str().unwrap().to_owned()
+    }
+
     /// Nothing starts in any mode, each command says why and names the file; nothing changes.
     #[track_caller]
     pub fn nothing_starts(&self, code: &str, file: &Path) {
-        let below = file.strip_prefix(&self.etc).unwrap();
-        let shown: PathBuf = Path::new("/etc").join(below).components().collect();
-        let shown = shown.to_str().unwrap();
+        let shown = &self.shown_as(file);
         let before = picture(&self.context.path("home"));
         for words in [
             &["run", "a"][..],
             &["run", "--ephemeral", "a"],
             &["run", "b"],
         ] {
-            let answer = self.answer(words);
-            assert_eq!(answer["error"]["data"]["code"], code, "{words:?}: {answer}");
-            assert_eq!(answer["error"]["data"]["exit"], 126);
-            let message = answer["error"]["message"].as_str().unwrap();
-            assert!(
-                message.contains(shown) && message.starts_with("S3: nothing starts"),
-                "{message}"
-            );
+            self.tells(words, code, shown);
         }
         for words in [
             &["run", "a", "--dry-run"][..],
@@ -259,7 +278,7 @@ fn what_others_may_write_starts_nothing() {
         let other = fleet.install("managed.d/10.json", OTHER);
         for mode in [0o664, 0o646, 0o666, 0o620, 0o602] {
             set_mode(&file, mode);
-            fleet.nothing_starts("policy-mode", &file);
+            fleet.refuses("policy-mode", &file);
         }
         set_mode(&file, 0o644);
         set_mode(&other, 0o664);
@@ -273,7 +292,7 @@ fn what_others_may_write_starts_nothing() {
         ] {
             for mode in modes {
                 set_mode(path, mode);
-                fleet.nothing_starts("policy-mode", path);
+                fleet.refuses("policy-mode", path);
             }
             set_mode(path, 0o755);
         }
@@ -298,22 +317,22 @@ fn links_start_nothing() {
             fs::remove_file(&file).unwrap();
         }
         fs::hard_link(&away, &file).unwrap();
-        fleet.nothing_starts("policy-link", &file);
+        fleet.refuses("policy-link", &file);
         fs::remove_file(&file).unwrap();
 
         let directory = fleet.at("managed.d");
         symlink("/etc", &directory).unwrap();
-        fleet.nothing_starts("policy-link", &directory);
+        fleet.refuses("policy-link", &directory);
         fs::remove_file(&directory).unwrap();
         fs::create_dir(&directory).unwrap();
         symlink(&away, directory.join("10.json")).unwrap();
-        fleet.nothing_starts("policy-link", &directory.join("10.json"));
+        fleet.refuses("policy-link", &directory.join("10.json"));
 
         fleet.clear();
         let place = PathBuf::from(fleet.at("").to_str().unwrap().trim_end_matches('/'));
         for target in ["/usr", "/nowhere"] {
             symlink(target, &place).unwrap();
-            fleet.nothing_starts("policy-link", &place);
+            fleet.refuses("policy-link", &place);
             fs::remove_file(&place).unwrap();
         }
     }
@@ -357,7 +376,7 @@ fn what_does_not_read_starts_nothing() {
             ("\u{0}\u{1}", "policy-invalid"),
         ] {
             let file = fleet.install("managed.json", text);
-            fleet.nothing_starts(code, &file);
+            fleet.refuses(code, &file);
             let check = fleet.run(&["policy", "check", "--installed"]);
             let said = stderr(&check).replace("\n  ", " ");
             assert!(
@@ -371,7 +390,7 @@ fn what_does_not_read_starts_nothing() {
         let bad = fleet.install("managed.d/20.json", "{");
         fleet.nothing_starts("policy-invalid", &bad);
         fs::write(&bad, [b'"', 0xff, b'"']).unwrap();
-        fleet.nothing_starts("policy-unreadable", &bad);
+        fleet.refuses("policy-unreadable", &bad);
     }
 }
 
@@ -385,26 +404,26 @@ fn huge_and_odd_files_start_nothing() {
             .unwrap()
             .set_len(1 << 40)
             .unwrap();
-        fleet.nothing_starts("policy-too-large", &file);
+        fleet.refuses("policy-too-large", &file);
         fs::write(&file, " ".repeat(5 << 20)).unwrap();
-        fleet.nothing_starts("policy-too-large", &file);
+        fleet.refuses("policy-too-large", &file);
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
-        fleet.nothing_starts("policy-kind", &file);
+        fleet.refuses("policy-kind", &file);
         fs::remove_dir(&file).unwrap();
         nix::unistd::mkfifo(&file, nix::sys::stat::Mode::from_bits_truncate(0o644)).unwrap();
-        fleet.nothing_starts("policy-kind", &file);
+        fleet.refuses("policy-kind", &file);
         fs::remove_file(&file).unwrap();
         let _socket = UnixListener::bind(&file).unwrap();
-        fleet.nothing_starts("policy-kind", &file);
+        fleet.refuses("policy-kind", &file);
         fs::remove_file(&file).unwrap();
 
         fs::write(fleet.at("managed.d"), OTHER).unwrap();
-        fleet.nothing_starts("policy-kind", &fleet.at("managed.d"));
+        fleet.refuses("policy-kind", &fleet.at("managed.d"));
         fleet.clear();
         let place = PathBuf::from(fleet.at("").to_str().unwrap().trim_end_matches('/'));
         fs::write(&place, OTHER).unwrap();
-        fleet.nothing_starts("policy-kind", &place);
+        fleet.refuses("policy-kind", &place);
         fs::remove_file(&place).unwrap();
 
         for number in 0..=1000 {
