@@ -1,6 +1,6 @@
 //! The words of `policy` and its commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -165,9 +165,18 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "ALIAS")]
     pub(crate) alias: Vec<Alias>,
     /// The supervisor's absolute path on the fleet; this program's own without it
-    #[arg(long, value_name = "PATH", requires = "alias")]
+    #[arg(long, value_name = "PATH", requires = "alias", value_parser = absolute)]
     pub(crate) supervisor: Option<String>,
     /// The policy: a file, or a directory that holds managed.json and managed.d
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+/// A path that is the same from every directory, as it is typed.
+fn absolute(word: &str) -> Result<String, &'static str> {
+    if Path::new(word).is_absolute() {
+        Ok(word.to_owned())
+    } else {
+        Err("an absolute path stands here")
+    }
 }
