@@ -64,6 +64,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("confinement-unconfirmed", 83),
     ("spawn-failed", 84),
     ("no-value", 85),
+    ("receipt-unwritable", 86),
     // the words of a command and the person at the terminal: no host sees these
     ("alias-missing", 100),
     ("alias-invalid", 101),
@@ -94,6 +95,9 @@ const NUMBERS: &[(&str, i64)] = &[
     ("message-too-long", 121),
     ("answer-unreadable", 122),
     ("too-many-requests", 123),
+    ("limit-memory", 124),
+    ("limit-processes", 125),
+    ("limit-disk", 126),
     ("no-terminal", 130),
     ("answered-no", 131),
     ("terminal-failed", 132),

@@ -93,7 +93,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
             "add",
             &Added {
                 file,
-                row: Row::of(&candidate).sized(&candidate, &state),
+                row: Row::of(&candidate).with_state(&candidate, &state).0,
             },
         ));
     }

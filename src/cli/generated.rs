@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 
 use super::{add, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
+use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};
 use crate::launch::Explanation;
+use crate::launch::run_id::RunId;
 use crate::policy::document::FileShape;
 use crate::policy::notes::Checked;
 use crate::trial::Trial;
@@ -39,6 +41,7 @@ text! {
     EnvName: "^[A-Za-z_][A-Za-z0-9_]*$",
     Digest: "^[0-9a-f]{64}$",
     AbsolutePath: "^/",
+    RunId: "^[0-9a-f]{16}$",
 }
 
 impl JsonSchema for Approval {
@@ -141,6 +144,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<get::Full>("get"),
         schema::<list::List>("list"),
         schema::<prune::Pruned>("prune"),
+        schema::<Receipt>("receipt"),
         schema::<remove::Removed<'_>>("remove"),
         schema::<rename::Renamed<'_>>("rename"),
         schema::<set::Set>("set"),
@@ -187,8 +191,10 @@ fn the_schemas_are_those_of_the_types() {
         .iter()
         .filter_map(|(path, _)| Some(path.file_stem()?.to_str()?.to_owned()))
         .collect();
+    // What is printed by none: an error by any, a receipt is written to files.
     held.remove("error");
     held.remove("managed");
+    held.remove("receipt");
     assert_eq!(json, held);
 }
 

@@ -123,7 +123,7 @@ fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
 }
 
 fn full(candidate: &Candidate, state: &State) -> Full {
-    let row = Row::of(candidate).sized(candidate, state);
+    let (row, _) = Row::of(candidate).with_state(candidate, state);
     let found = candidate
         .program
         .as_ref()

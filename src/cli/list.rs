@@ -58,11 +58,11 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
         well = false;
     }
     for (name, entry) in declarations.iter() {
-        let (row, block) = match entry {
+        let (row, block, good) = match entry {
             Ok(declaration) => usable(name, declaration, (&approvals, &policy), &state),
             Err(problem) => unusable(name, problem),
         };
-        well = well && entry.is_ok();
+        well = well && good;
         page.push_str(&block);
         servers.push(row);
     }
@@ -101,13 +101,13 @@ fn usable(
     declaration: &Declaration,
     (approvals, policy): (&Approvals, &Installed),
     state: &State,
-) -> (Row, String) {
+) -> (Row, String, bool) {
     // An entry is usable only under a name that is an alias.
     let Ok(alias) = name.parse::<Alias>() else {
         return unusable(name, &EntryError::Alias);
     };
     let candidate = Candidate::look(alias, declaration.clone(), approvals, policy, false);
-    let row = Row::of(&candidate).sized(&candidate, state);
+    let (row, well) = Row::of(&candidate).with_state(&candidate, state);
     let mut rows = Vec::new();
     if !row.changed.is_empty() {
         rows.push(question::Row::named(
@@ -121,6 +121,7 @@ fn usable(
             why.message
         )));
     }
+    rows.extend(row.left());
     let columns = [
         name,
         transport(declaration),
@@ -128,10 +129,10 @@ fn usable(
         candidate.digest.short(),
     ];
     let block = render::block(&columns, &candidate.shown(false).head(), &rows);
-    (row, block)
+    (row, block, well)
 }
 
-fn unusable(name: &str, problem: &EntryError) -> (Row, String) {
+fn unusable(name: &str, problem: &EntryError) -> (Row, String, bool) {
     let problem = problem.to_string();
     let name_shown = text::word(name);
     let block = render::block(
@@ -139,5 +140,5 @@ fn unusable(name: &str, problem: &EntryError) -> (Row, String) {
         &question::Row::text(&problem).0,
         &[],
     );
-    (Row::unusable(name, &problem), block)
+    (Row::unusable(name, &problem), block, false)
 }

@@ -76,7 +76,7 @@ fn done(edit: Edit) -> Result<ExitCode, Error> {
     let candidate = Candidate::look(alias, now, &approvals, &policy, !given).marked(&person)?;
     if json {
         let file = state.file().display().to_string();
-        let row = Row::of(&candidate).sized(&candidate, &state);
+        let row = Row::of(&candidate).with_state(&candidate, &state).0;
         let set = Set {
             file,
             set: words,

@@ -14,13 +14,14 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::render;
+use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::approval::{ApprovalError, Approvals, prompt};
 use crate::confine::linux::apply;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
+use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
 use crate::policy;
@@ -152,6 +153,8 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
         after_server: sweep,
     };
     let seen_digest: RefCell<Option<Digest>> = RefCell::new(None);
+    // By the first start: what any of them leaves is looked for once.
+    let left = RefCell::new(None);
     let start = async || -> Result<Running, Error> {
         let explanation = launch::prepare(person, &request(alias))?;
         let digest = explanation.digest.clone();
@@ -160,10 +163,15 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
             let alias = alias.clone();
             return Err(ApprovalError::NotTheServer { alias }.into());
         }
+        left.borrow_mut()
+            .get_or_insert_with(|| Left::of(&explanation));
         Ok(launch::launch(&mut launch::permit(explanation)?).await?)
     };
     let seen = runtime.block_on(read::read(start, &settings));
     sweep();
+    if let Some(watch) = left.into_inner() {
+        ended::tell(alias, &watch.look(UNHURRIED), UNHURRIED);
+    }
     let digest = seen_digest.into_inner();
     match (seen, digest) {
         (Ok(seen), Some(digest)) => Ok((digest, seen)),

@@ -54,6 +54,19 @@ fn page(trial: &Trial) -> String {
             text::printable(&row.alone.detail)
         ));
     }
+    if !trial.without.is_empty() {
+        page.push_str(
+            "\nnot held on this machine, so that a server starts here only without them:\n",
+        );
+        for standing in &trial.without {
+            let note = standing.note.as_deref().unwrap_or_default();
+            let said = format!("{}: {note}", standing.id.text());
+            page.push_str(&render::paragraph(&format!("  {}", standing.id), &said));
+        }
+        if let Some(cure) = &trial.cure {
+            page.push_str(&format!("once, on this machine: {cure}\n"));
+        }
+    }
     page
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Mechanism as M;
 use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State};
-use crate::declaration::{Network, Stdio};
+use crate::declaration::{Allow, Network, Stdio};
 use crate::plan::Plan;
 
 /// The oldest Landlock ABI that servers are started on: below it files can be truncated.
@@ -26,7 +26,7 @@ pub fn specify(
     declared: &Stdio,
     kernel: &KernelFacts,
 ) -> Result<Confinement, ConfineError> {
-    let mechanisms = mechanisms(plan, kernel)?;
+    let mechanisms = mechanisms(plan, declared, kernel)?;
     let promises = Promise::ALL
         .iter()
         .map(|promise| standing(*promise, plan, declared, kernel, &mechanisms))
@@ -34,6 +34,7 @@ pub fn specify(
     Ok(Confinement {
         promises,
         mechanisms,
+        cure: kernel.namespaces.as_ref().err().map(|no| no.cure.clone()),
     })
 }
 
@@ -71,7 +72,11 @@ fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
 }
 
 /// Everything that will be put in force.
-fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, ConfineError> {
+fn mechanisms(
+    plan: &Plan,
+    declared: &Stdio,
+    kernel: &KernelFacts,
+) -> Result<BTreeSet<Mechanism>, ConfineError> {
     let abi = floor(kernel)?;
     let mut set = BTreeSet::from([
         M::LandlockFiles,
@@ -88,6 +93,7 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
         M::Approval,
         M::ExecByDescriptor,
         M::Supervisor,
+        M::Watch,
     ]);
     // Where keyrings are refused to us, the filters refuse them to the server all the same.
     if kernel.keyrings {
@@ -112,10 +118,22 @@ fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, 
     if namespaces && kernel.ids.is_some() {
         set.insert(M::UnprivilegedId);
     }
+    if namespaces && declared.allow.contains(&Allow::NestedSandbox) {
+        set.insert(M::SeccompButNamespaces);
+    }
+    if namespaces && declared.allow.contains(&Allow::Pty) {
+        set.insert(M::OwnTerminals);
+    }
     if abi >= LANDLOCK_SOCKETS {
         set.insert(M::LandlockSockets);
     } else if !namespaces || abi < LANDLOCK_SCOPES {
         set.insert(M::SeccompNoUnix);
+    }
+    if kernel.cgroup.is_ok() {
+        set.insert(M::Cgroup);
+    } else if namespaces && kernel.root && kernel.ids.is_none() && kernel.pid_max {
+        // Root is not held by RLIMIT_NPROC.
+        set.insert(M::PidMax);
     }
     if plan.network == Network::None {
         if namespaces {
@@ -197,18 +215,26 @@ fn judge(
     set: &BTreeSet<Mechanism>,
 ) -> Judgement {
     use Promise as P;
-    let namespaces = set.contains(&M::MountNamespace);
     // As root with no id of its own: on that id hang the owner's rights.
     let root = kernel.root && !set.contains(&M::UnprivilegedId);
     match promise {
-        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, namespaces),
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, namespaces),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, set),
+        P::R5 => bounds(root, set),
+        P::R1 | P::R2 | P::R3 | P::R4 => processes(promise, root, set),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
 }
 
-fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn files(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    const DEVICES: &[Mechanism] = &[
+        M::MountNamespace,
+        M::LandlockFiles,
+        M::Seccomp,
+        M::Session,
+        M::OwnTerminals,
+    ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::P3 if namespaces => held(&[M::MountNamespace]),
         Promise::P3 => unheld(
@@ -216,7 +242,11 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             "namespaces are refused here: mode, owner, times and attributes of the person's own files outside can be changed",
         ),
         Promise::P4 => held(&[M::MountNamespace, M::LandlockFiles, M::NoNewPrivs]),
-        Promise::P5 => held(&[M::MountNamespace, M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P5 if set.contains(&M::OwnTerminals) => held_but(
+            DEVICES,
+            "terminals of its own too, by the declaration's word",
+        ),
+        Promise::P5 => held(DEVICES),
         Promise::P6 if namespaces => held(&[M::MountNamespace, M::Seccomp]),
         Promise::P6 => unheld(
             &[M::Seccomp],
@@ -235,7 +265,7 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
     }
 }
 
-fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
     const OWN: &[Mechanism] = &[
         M::UnprivilegedId,
         M::Capabilities,
@@ -243,6 +273,7 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
         M::Rlimits,
         M::Seccomp,
     ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::R1 if namespaces => held(&[
             M::PidNamespace,
@@ -263,9 +294,11 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             ],
             "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; namespaces are refused here, so names and command lines of other processes show in /proc",
         ),
-        Promise::R2 if namespaces => held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup]),
+        Promise::R2 if namespaces => {
+            held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup, M::Cgroup])
+        }
         Promise::R2 => unheld(
-            &[M::ProcessGroup, M::ParentDeath],
+            &[M::ProcessGroup, M::ParentDeath, M::Cgroup],
             "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",
         ),
         Promise::R3 if root || namespaces => held(OWN),
@@ -281,8 +314,43 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             &[M::Rlimits, M::UserNamespace],
             "bounded: processes and threads, private memory of each process, open files, file size, core files; the memory of all processes together and shared memory are not, nor a core that the machine pipes to a program",
         ),
+        _ if set.contains(&M::SeccompButNamespaces) => held_but(
+            &[M::Seccomp, M::SeccompButNamespaces],
+            "namespaces of its own are open, by the declaration's word, and with them more of the kernel",
+        ),
         _ => held(&[M::Seccomp]),
     }
+}
+
+/// What bounds memory, processes, descriptors and files. As root `RLIMIT_NPROC` binds nothing.
+fn bounds(root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    let namespaces = set.contains(&M::UserNamespace);
+    if set.contains(&M::Cgroup) {
+        return held_but(
+            &[M::Cgroup, M::Rlimits, M::UserNamespace, M::Watch],
+            "not bounded: a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && set.contains(&M::PidMax) {
+        return held_but(
+            &[M::Rlimits, M::PidMax, M::Watch],
+            "as root up to 300 processes more than the limit can be there until the server is ended for them; the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && !root {
+        return held_but(
+            &[M::Rlimits, M::UserNamespace, M::Watch],
+            "the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    unheld(
+        &[M::Rlimits, M::Watch],
+        if namespaces {
+            "as root the number of processes is not bounded here: there is no control group, and before Linux 6.14 a process namespace has no bound of its own; what the server uses is added up and ends it when it is seen"
+        } else {
+            "namespaces are refused here and there is no control group: processes are not bounded; what the server uses is added up and ends it when it is seen"
+        },
+    )
 }
 
 fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Judgement {
@@ -316,14 +384,13 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
 
 fn supervisor(promise: Promise) -> Judgement {
     match promise {
-        Promise::G2 => unheld(
-            &[],
-            "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
+        Promise::G2 => held_but(
+            &[M::Check, M::Supervisor],
+            "where the supervisor itself is killed, the next start or `list` finds what lies in --dir",
         ),
-        Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
-        Promise::S5 => unheld(
-            &[M::Check],
-            "less than was planned refuses the start; a promise that stands unheld here does not refuse it yet",
+        Promise::G3 => held_but(
+            &[M::Supervisor],
+            "not where the supervisor itself is killed",
         ),
         Promise::E1 => held(&[M::Environment]),
         Promise::E2 => held(&[M::Descriptors]),
@@ -343,15 +410,38 @@ mod tests {
     fn what_is_not_held_says_why() {
         for promise in Promise::ALL {
             for root in [false, true] {
+                let with = BTreeSet::from([M::MountNamespace]);
+                let set = if root { BTreeSet::new() } else { with };
                 let judged = match promise.id().split_at(1).0 {
-                    "P" => files(*promise, root, !root),
-                    "R" => processes(*promise, root, !root),
+                    "P" => files(*promise, root, &set),
+                    "R" if *promise == Promise::R5 => bounds(root, &set),
+                    "R" => processes(*promise, root, &set),
                     "N" => network(*promise, Network::None, &BTreeSet::new()),
                     _ => supervisor(*promise),
                 };
                 assert!(judged.held || judged.note.is_some(), "{promise}");
                 assert!(!judged.held || !judged.by.is_empty(), "{promise}");
             }
+        }
+    }
+
+    #[test]
+    fn r5_is_held_where_every_part_is_bounded() {
+        let own = [M::UserNamespace, M::Rlimits, M::Watch].as_slice();
+        for (more, root, is) in [
+            (&[][..], false, true),
+            (&[], true, false),
+            (&[M::PidMax], true, true),
+            (&[M::Cgroup], true, true),
+        ] {
+            let set = own.iter().chain(more).copied().collect();
+            assert_eq!(bounds(root, &set).held, is, "{more:?} {root}");
+        }
+        for root in [false, true] {
+            let mut set = BTreeSet::from([M::Rlimits, M::Watch]);
+            assert!(!bounds(root, &set).held);
+            set.insert(M::Cgroup);
+            assert!(bounds(root, &set).held);
         }
     }
 }

@@ -24,7 +24,7 @@ use super::lane::Lane;
 use super::port::{Inlet, Outlet, Way};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
+use super::{Bounds, End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -55,6 +55,7 @@ pub(super) struct Run {
     pub(super) scratch: Vec<u8>,
     process: Child,
     group: Pid,
+    bounds: Box<dyn Bounds>,
     after_server: fn(),
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
@@ -109,6 +110,7 @@ impl Run {
             scratch: vec![0; STDERR_CHUNK],
             process: server.process,
             group: server.group,
+            bounds: server.bounds,
             after_server: settings.after_server,
             signals: [
                 listen(SignalKind::terminate())?,
@@ -137,6 +139,7 @@ impl Run {
             // Not reaped in the time there was: it got SIGKILL, and nothing else can have come of it.
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
+            by: self.shutdown.by().map(Instant::into_std),
             counters,
             tail: self.record.into_tail(),
         })
@@ -147,6 +150,7 @@ impl Run {
         if let Err(error) = self.watch_exit(cx) {
             return Poll::Ready(Err(error));
         }
+        self.watch_bounds(cx);
         self.watch_clock(cx);
         for _ in 0..TURNS {
             let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
@@ -184,6 +188,18 @@ impl Run {
         }
     }
 
+    fn watch_bounds(&mut self, cx: &mut Context<'_>) {
+        if self.exit.is_some() {
+            return;
+        }
+        if let Poll::Ready(over) = self.bounds.poll_over(cx)
+            && let Some(action) = self.shutdown.over_limit(Instant::now(), over)
+        {
+            self.close_server();
+            self.act(action);
+        }
+    }
+
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
         if self.exit.is_some() {
             return Ok(());
@@ -192,6 +208,10 @@ impl Run {
             return Ok(());
         };
         self.exit = Some(exit(status.map_err(RelayError::Wait)?));
+        if let Some(over) = self.bounds.ended() {
+            // The kernel was quicker: there is nothing left to kill.
+            let _ = self.shutdown.over_limit(Instant::now(), over);
+        }
         self.shutdown.exited(Instant::now());
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
@@ -270,7 +290,7 @@ impl Run {
         }
         self.settled = true;
         let (gone, fate) = match self.shutdown.end() {
-            Some(end @ (End::HostLeft | End::Signalled(_))) if exit.code() != 0 => {
+            Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
                 (Gone::Stopped(exit, end), answer::stopped(exit, end))
             }
             _ => (Gone::Ended(exit), answer::fate(exit)),

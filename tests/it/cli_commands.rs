@@ -402,7 +402,7 @@ fn every_object_is_what_its_schema_says() {
     said(
         &context,
         &[
-            "add", "p", "--json", "-e", "K=1", "--limit", "files=9", "--", &server,
+            "add", "p", "--json", "-e", "K=1", "--limit", "files=99", "--", &server,
         ],
     );
     said(

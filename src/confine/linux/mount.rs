@@ -37,6 +37,8 @@ const LINKS: [(&str, &str); 4] = [
     ("stdout", "/proc/self/fd/1"),
     ("stderr", "/proc/self/fd/2"),
 ];
+/// Where pseudo-terminals are.
+pub const TERMINALS: &str = "/dev/pts";
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 
@@ -89,7 +91,20 @@ pub fn build(
     for (name, target) in LINKS {
         link(&Path::new("/dev").join(name), Path::new(target))?;
     }
+    if namespaces.terminals {
+        own_terminals()?;
+    }
     Ok(())
+}
+
+/// Pseudo-terminals that are there for nobody else (`Documentation/filesystems/devpts.rst`).
+fn own_terminals() -> Result<(), ApplyError> {
+    let at = inside(Path::new(TERMINALS));
+    fs::create_dir(&at)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let options = Some("newinstance,ptmxmode=0666,mode=0600");
+    mount(Some("devpts"), &at, Some("devpts"), flags, options)?;
+    link(Path::new("/dev/ptmx"), Path::new("pts/ptmx"))
 }
 
 /// A source of a mount.
@@ -232,8 +247,11 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
     let at = inside(Path::new("proc"));
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
+    if let Some(bound) = namespaces.pid_max {
+        bound_numbers(&at.join("sys/kernel/pid_max"), bound)?;
+    }
     for (name, value) in [
-        ("max_user_namespaces", 0),
+        ("max_user_namespaces", namespaces.nested),
         ("max_inotify_instances", namespaces.inotify_instances),
         ("max_inotify_watches", namespaces.inotify_watches),
     ] {
@@ -249,6 +267,19 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
         }
     }
     Ok(())
+}
+
+/// Bounds the numbers that processes and threads of this namespace are given, and so how many there
+/// are, whoever they belong to. Only for a kernel that keeps this setting for each namespace: on
+/// another it would be the machine's.
+fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
+    fs::write(setting, bound.to_string())?;
+    let taken = fs::read_to_string(setting)?;
+    if taken.trim().parse() == Ok(bound) {
+        Ok(())
+    } else {
+        Err(ApplyError::Partial(format!("pid_max is {taken}")))
+    }
 }
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not
@@ -284,7 +315,8 @@ fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
     let below = |places: &[PathBuf]| places.iter().any(|place| mounted.starts_with(place));
     let open = below(&namespaces.writable)
         || namespaces.in_memory.iter().any(|place| mounted == place)
-        || mounted == Path::new("/proc");
+        || mounted == Path::new("/proc")
+        || mounted == Path::new(TERMINALS);
     let mut flags = MsFlags::MS_NOSUID;
     if !open {
         flags |= MsFlags::MS_RDONLY;

@@ -102,6 +102,7 @@ fn start(words: &[&str]) -> Server {
         stdout: child.stdout.take().unwrap(),
         stderr: child.stderr.take().unwrap(),
         group: Pid::from_raw(child.id().unwrap().try_into().unwrap()),
+        bounds: Box::new(()),
         process: child,
     }
 }
