@@ -50,7 +50,14 @@ const NUMBERS: &[(&str, i64)] = &[
     ("state-acl", 59),
     // the administrator's policy
     ("policy-unreadable", 70),
-    ("policy-not-obeyed", 71),
+    ("policy-owner", 72),
+    ("policy-mode", 73),
+    ("policy-link", 74),
+    ("policy-kind", 75),
+    ("policy-too-large", 76),
+    ("policy-invalid", 77),
+    ("policy-missing", 78),
+    ("policy-foreign", 79),
     // confining and starting
     ("filters-do-not-build", 81),
     ("confinement-failed", 82),

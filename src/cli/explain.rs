@@ -66,14 +66,7 @@ fn page(explanation: &Explanation) -> String {
     limits(&mut page, explanation);
     page.heading("administrator");
     let verdict = &explanation.verdict;
-    page.item(
-        if verdict.result == crate::policy::Decision::Allow {
-            "allowed"
-        } else {
-            "denied"
-        },
-        &text::printable(&verdict.reason),
-    );
+    page.item(verdict.result.as_str(), &verdict.told());
     page.heading("promises");
     for standing in &explanation.confinement.promises {
         promise(&mut page, standing);

@@ -18,6 +18,9 @@ mod get;
 mod list;
 mod log;
 mod man;
+mod policy;
+mod policy_args;
+mod policy_exchange;
 mod prune;
 mod remove;
 mod rename;
@@ -35,6 +38,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use args_run::RunArgs;
 use args_set::SetArgs;
+use completions::CompletionsArgs;
+use policy_args::PolicyArgs;
 
 use crate::declaration::Alias;
 
@@ -60,6 +65,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
             Command::Prune(args) => prune::run(&args),
+            Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args),
@@ -110,6 +116,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Rename(RenameArgs),
     Remove(RemoveArgs),
     Prune(PruneArgs),
+    Policy(PolicyArgs),
     Try(TryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -310,19 +317,6 @@ pub(crate) struct PruneArgs {
     /// Print an object, and ask nothing
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Print the completions of a shell
-///
-/// Prints what a shell completes the words of this program by.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  supervisor completions bash > ~/.local/share/bash-completion/completions/supervisor"
-)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Print the manual page, in roff

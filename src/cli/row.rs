@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::render;
 use crate::approval::Word;
-use crate::approval::candidate::Candidate;
+use crate::approval::candidate::{Candidate, NotStarted};
 use crate::approval::question;
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Declaration, Digest, Server, digest};
@@ -50,15 +50,6 @@ pub(super) struct Row {
     pub(super) not_started: Option<NotStarted>,
 }
 
-/// Why a server would not start.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct NotStarted {
-    pub(super) code: String,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
-}
-
 /// The word for a transport.
 pub(super) fn transport(declaration: &Declaration) -> &'static str {
     match &declaration.server {
@@ -91,11 +82,7 @@ impl Row {
             home_bytes: 0,
             found_repositories: Vec::new(),
             found_files: Vec::new(),
-            not_started: candidate.not_started().map(|error| NotStarted {
-                code: error.code().to_owned(),
-                message: crate::text::printable(&error.to_string()),
-                hint: error.hint(),
-            }),
+            not_started: candidate.not_started(),
         }
     }
 
@@ -163,7 +150,7 @@ impl Row {
             found_repositories: Vec::new(),
             found_files: Vec::new(),
             not_started: Some(NotStarted {
-                code: "entry-unusable".to_owned(),
+                code: "entry-unusable",
                 message: problem.to_owned(),
                 hint: Some(format!("supervisor remove {}", crate::text::word(alias))),
             }),

@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
+use crate::policy;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
 use crate::surface::read::{self, Progress, Seen, Settings};
@@ -104,7 +105,8 @@ pub(super) fn follow(
     earlier: Option<&Surface>,
 ) -> Result<(), Error> {
     let declaration = state.read()?.get(alias)?.clone();
-    let now = Candidate::look(alias.clone(), declaration, &Approvals::read(state)?, false);
+    let (approvals, policy) = (Approvals::read(state)?, policy::load::installed());
+    let now = Candidate::look(alias.clone(), declaration, &approvals, &policy, false);
     if now.surface != SurfaceState::Unapproved || !prompt::is_at_terminal() {
         return Ok(());
     }

@@ -16,6 +16,7 @@ pub(super) fn run(args: &TryArgs) -> ExitCode {
     };
     let trial = match runtime.block_on(trial::run()) {
         Ok(trial) => trial,
+        // Refused like any other program.
         Err(TrialError::Declare(error)) => return render::error_as(&error, args.json),
         Err(error) => return render::failure("the trial did not come to its end", &error),
     };

@@ -58,14 +58,6 @@ pub enum LaunchError {
         /// Which.
         alias: Alias,
     },
-    /// The administrator's policy denies it.
-    #[error("the administrator does not let {alias} start: {reason}")]
-    Denied {
-        /// Which.
-        alias: Alias,
-        /// The rule's own words.
-        reason: String,
-    },
     /// Nothing holds a promise here, and the declaration does not give it up.
     #[error(
         "{alias} is not started, since this machine cannot hold {}",
@@ -200,7 +192,6 @@ impl LaunchError {
             Self::OtherDigest { .. } => "digest-differs",
             Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
-            Self::Denied { .. } => "denied-by-policy",
             Self::Unheld { .. } => "promise-unheld",
             Self::HttpLater { .. } => "http-not-run",
             Self::Home { .. } => "home-unusable",
@@ -232,7 +223,6 @@ impl LaunchError {
             Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
-            Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
             Self::Unheld {
                 alias,
                 promises,

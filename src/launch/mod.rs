@@ -47,7 +47,7 @@ use crate::plan::held::Held;
 use crate::plan::program::Stat;
 use crate::plan::walk::Picture;
 use crate::plan::{Person, Plan, RunRequest, facts, resolve};
-use crate::policy::{self, Decision, Verdict};
+use crate::policy::{self, Decision, PolicyError, Verdict};
 use crate::relay;
 
 /// Everything there is to know about a run before it: what `explain` prints.
@@ -125,6 +125,7 @@ impl Prepared {
 /// Outside a Tokio runtime with I/O: it starts a process.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
     let asked = Asked::read(person, request)?;
+    let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
     let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
@@ -150,7 +151,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     } else {
         resolve::resolve(&declared, &launch_digest, &facts, &asked.others)?
     };
-    let verdict = policy::evaluate(policy::load::load()?, &plan);
+    let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
     let kernel = kernel::facts(shim.begun()?, ids);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
@@ -267,12 +268,17 @@ fn entry(network: Network, ids: Option<Ids>, loans: Vec<Loan>) -> Entry {
 /// The one gate.
 ///
 /// # Errors
-/// What was not approved, was changed since, is disabled, the administrator denies, or would run
+/// What is disabled, the administrator denies, was not approved, was changed since, or would run
 /// without a promise that it did not give up.
 pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
     let alias = explanation.alias.clone();
     if !explanation.enabled {
         return Err(LaunchError::Disabled { alias }.into());
+    }
+    // Before the approval: nobody is sent to approve what may not start.
+    if explanation.verdict.result == Decision::Deny {
+        let verdict = Box::new(explanation.verdict);
+        return Err(PolicyError::Denied { alias, verdict }.into());
     }
     match &explanation.approval {
         Approval::Given => {}
@@ -284,10 +290,6 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
             }
             .into());
         }
-    }
-    if explanation.verdict.result == Decision::Deny {
-        let reason = explanation.verdict.reason.clone();
-        return Err(LaunchError::Denied { alias, reason }.into());
     }
     let promises = Confinement::unheld(&explanation.confinement.promises);
     if !promises.is_empty() {

@@ -25,6 +25,7 @@ use crate::declaration::{Alias, Declaration, Network, Server, Stdio};
 use crate::error::Error;
 use crate::launch::{self, LaunchError};
 use crate::plan::{Person, RunRequest};
+use crate::policy;
 
 /// The aliases of the bundled server, in a state directory of its own: as it should run, and
 /// without the promises that this machine cannot hold.
@@ -135,9 +136,15 @@ impl Planted {
         let state = State::open(&self.person())?;
         Approvals::declare(&state, &alias, &declaration)?;
         let approvals = Approvals::read(&state)?;
-        Candidate::look(alias.clone(), declaration, &approvals, true)
-            .must_start()?
-            .approve(&state, now())?;
+        Candidate::look(
+            alias.clone(),
+            declaration,
+            &approvals,
+            &policy::load::installed(),
+            true,
+        )
+        .must_start()?
+        .approve(&state, now())?;
         Ok(alias)
     }
 
