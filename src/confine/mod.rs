@@ -11,6 +11,7 @@ pub(crate) mod error;
 pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod linux;
+pub(crate) mod orders;
 pub(crate) mod promise;
 pub(crate) mod shim;
 pub(crate) mod spec;

@@ -5,25 +5,24 @@
 )]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::process::Stdio as Pipe;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
-use crate::confine::shim;
-use crate::confine::spec::{Begin, Begun, Enforced, Entry, Report, Spec};
+use crate::confine::linux::entry;
+use crate::confine::linux::lend::Lent;
+use crate::confine::orders::{self, Giver};
+use crate::confine::shim::{self, Ends, Place};
+use crate::confine::spec::{Begin, Begun, Enforced, Report, Spec};
 use crate::plan::held::Held;
-use crate::relay::Server;
+use crate::relay::{Process, Server};
 
 /// How long the shim may take for a step of its own; it takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -32,55 +31,77 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Without them it ends with this value.
 #[derive(Debug)]
 pub struct Shim {
-    child: Child,
-    orders: PipeWriter,
+    process: Process,
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    stderr: PipeReader,
+    orders: Giver,
     status: PipeReader,
+    /// What it said and was not looked at yet.
+    said: Vec<u8>,
+    /// What it could enter, where it said so early.
+    begun: Option<Begun>,
 }
 
 impl Shim {
-    /// Executes this very program anew, with an empty environment; it waits to be told where to
-    /// go.
+    /// Forks it off. It has this process's memory as it is now, so there should be nothing in
+    /// that which is not its server's.
     ///
     /// # Errors
-    /// What the system says.
-    ///
-    /// # Panics
-    /// Outside a Tokio runtime with I/O, as `tokio::process` does.
-    pub fn start() -> io::Result<Self> {
-        let (orders_out, orders) = io::pipe()?;
+    /// What the system says; that this process has a second thread.
+    pub fn start(place: Place<'_>) -> io::Result<Self> {
+        let (stdin_out, stdin) = io::pipe()?;
+        let (stdout, stdout_in) = io::pipe()?;
+        let (stderr, stderr_in) = io::pipe()?;
         let (status, status_in) = io::pipe()?;
-        for inherited in [orders_out.as_fd(), status_in.as_fd()] {
-            fcntl(inherited, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        }
-        let child = Command::new("/proc/self/exe")
-            .arg(shim::CONFINE)
-            .arg(orders_out.as_raw_fd().to_string())
-            .arg(status_in.as_raw_fd().to_string())
-            .env_clear()
-            .current_dir("/")
-            .stdin(Pipe::piped())
-            .stdout(Pipe::piped())
-            .stderr(Pipe::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        let (orders, taker) = orders::pair()?;
+        let ends = Ends {
+            stdin: stdin_out,
+            stdout: stdout_in,
+            stderr: stderr_in,
+            orders: taker,
+            status: status_in,
+            supervisor: std::process::id(),
+        };
+        // Or both would write it.
+        io::stdout().flush()?;
+        let Some(child) = safe_fork::fork()? else {
+            drop((stdin, stdout, stderr, status, orders));
+            let code = shim::main(ends, place);
+            #[expect(clippy::exit, reason = "the end of a process that was forked for this")]
+            std::process::exit(i32::from(code));
+        };
         Ok(Self {
-            child,
+            process: Process::of(child.pid())?,
+            stdin,
+            stdout,
+            stderr,
             orders,
             status,
+            said: Vec::new(),
+            begun: None,
         })
     }
 
-    /// Tells it where to go; it goes there while the caller does something else.
+    /// Tells it what is known by now, and maps its ids where only a process outside can.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn begin(&mut self, namespaces: Option<Entry>) -> io::Result<()> {
-        let supervisor = std::process::id();
-        let begin = Begin {
-            supervisor,
-            namespaces,
-        };
-        tell(&mut self.orders, &begin)
+    /// [`LaunchError::Spawn`]; as [`Shim::begun`].
+    pub fn begin(&mut self, begin: Begin) -> Result<(), LaunchError> {
+        if let Some(ids) = begin.ids {
+            match self.report()? {
+                Report::Entered => {
+                    entry::map(self.process.id(), ids).map_err(LaunchError::Spawn)?;
+                }
+                // It could not, and has ended.
+                Report::Begun(begun) => {
+                    self.begun = Some(begun);
+                    return Ok(());
+                }
+                other => return Err(unexpected(other)),
+            }
+        }
+        give(&mut self.orders, &begin, &[])
     }
 
     /// Waits for what it could enter.
@@ -89,76 +110,116 @@ impl Shim {
     /// [`LaunchError::Step`] where a step before that failed, [`LaunchError::Unconfirmed`] where
     /// it ended without a word or says none.
     pub fn begun(&mut self) -> Result<Begun, LaunchError> {
-        let line = self.first_line().map_err(LaunchError::Spawn)?;
-        match serde_json::from_slice(&line) {
-            Ok(Report::Begun(begun)) => Ok(begun),
-            Ok(Report::Failed(failed)) => Err(LaunchError::Step { failed }),
-            _ => Err(LaunchError::Unconfirmed(
-                "the confining process ended without a word".to_owned(),
-            )),
+        loop {
+            if let Some(begun) = self.begun.take() {
+                return Ok(begun);
+            }
+            match self.report()? {
+                Report::Entered => {}
+                Report::Begun(begun) => self.begun = Some(begun),
+                other => return Err(unexpected(other)),
+            }
         }
     }
 
-    /// Its first report. It makes no other before it has its orders.
-    fn first_line(&mut self) -> io::Result<Vec<u8>> {
-        let mut line = Vec::new();
-        let mut some = [0; 512];
-        let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other)?;
-        while !line.ends_with(b"\n") {
+    /// Its next report.
+    fn report(&mut self) -> Result<Report, LaunchError> {
+        let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other);
+        let limit = limit.map_err(LaunchError::Spawn)?;
+        loop {
+            if let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
+                let rest = self.said.split_off(end.saturating_add(1));
+                let line = std::mem::replace(&mut self.said, rest);
+                return understood(&line);
+            }
             let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut asked, limit)? == 0 {
-                return Err(io::ErrorKind::TimedOut.into());
+            match poll(&mut asked, limit).map_err(|errno| LaunchError::Spawn(errno.into()))? {
+                0 => return Err(LaunchError::Spawn(io::ErrorKind::TimedOut.into())),
+                _ => {
+                    let mut some = [0; 512];
+                    let count = self.status.read(&mut some).map_err(LaunchError::Spawn)?;
+                    if count == 0 {
+                        return Err(wordless());
+                    }
+                    self.said.extend(some.iter().take(count));
+                }
             }
-            let count = self.status.read(&mut some)?;
-            if count == 0 {
-                break;
-            }
-            line.extend(some.iter().take(count));
         }
-        Ok(line)
     }
 
     /// Gives it its orders and reads its status to the end: the exec, or the shim's end.
-    async fn order(self, spec: &Spec) -> Result<(Child, Vec<u8>), LaunchError> {
+    async fn order(mut self, spec: &Spec, lent: &[Lent]) -> Result<(Server, Vec<u8>), LaunchError> {
+        let mounts: Vec<_> = lent.iter().map(|lent| lent.mount.as_fd()).collect();
+        give(&mut self.orders, spec, &mounts)?;
         let Self {
-            child,
-            mut orders,
+            process,
+            stdin,
+            stdout,
+            stderr,
+            orders,
             status,
+            said: mut reports,
+            begun: _,
         } = self;
-        match tell(&mut orders, spec) {
-            // It has ended, and said why.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            other => other.map_err(LaunchError::Spawn)?,
-        }
         drop(orders);
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
-        let mut reports = Vec::new();
+        let group = process.id();
+        let server = Server {
+            stdin: stdin.into(),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            process,
+            group,
+        };
         match timeout(LIMIT, status.read_to_end(&mut reports)).await {
-            Ok(Ok(_)) => Ok((child, reports)),
-            Ok(Err(error)) => Err(end(child, LaunchError::Spawn(error)).await),
+            Ok(Ok(_)) => Ok((server, reports)),
+            Ok(Err(error)) => Err(end(server, LaunchError::Spawn(error)).await),
             Err(_) => {
                 let why = format!(
                     "no word from the confining process in {} s",
                     LIMIT.as_secs()
                 );
-                Err(end(child, LaunchError::Unconfirmed(why)).await)
+                Err(end(server, LaunchError::Unconfirmed(why)).await)
             }
         }
     }
 }
 
-/// One document of its orders, on a line of its own.
-fn tell(orders: &mut PipeWriter, document: &impl serde::Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(document)?;
-    line.push(b'\n');
-    orders.write_all(&line)
+/// Gives an order; where the shim has ended, it has said why.
+fn give(
+    orders: &mut Giver,
+    document: &impl serde::Serialize,
+    with: &[std::os::fd::BorrowedFd<'_>],
+) -> Result<(), LaunchError> {
+    match orders.give(document, with) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LaunchError::Spawn(error)),
+        _ => Ok(()),
+    }
+}
+
+fn understood(line: &[u8]) -> Result<Report, LaunchError> {
+    serde_json::from_slice(line).map_err(|_| {
+        LaunchError::Unconfirmed("the confining process cannot be understood".to_owned())
+    })
+}
+
+fn wordless() -> LaunchError {
+    LaunchError::Unconfirmed("the confining process ended without a word".to_owned())
+}
+
+fn unexpected(report: Report) -> LaunchError {
+    match report {
+        Report::Failed(failed) => LaunchError::Step { failed },
+        _ => LaunchError::Unconfirmed("the confining process is out of step".to_owned()),
+    }
 }
 
 /// Ends a child and passes on why.
-async fn end(mut child: Child, error: LaunchError) -> LaunchError {
-    // It is killed when dropped in any case; waiting leaves no zombie behind.
-    let _ = timeout(LIMIT, child.kill()).await;
+async fn end(mut server: Server, error: LaunchError) -> LaunchError {
+    server.process.kill();
+    // It is killed by now; waiting leaves no zombie behind.
+    let _ = timeout(LIMIT, server.process.wait()).await;
     error
 }
 
@@ -171,18 +232,23 @@ async fn end(mut child: Child, error: LaunchError) -> LaunchError {
 pub async fn spawn(
     explanation: &Explanation,
     shim: Shim,
+    lent: Vec<Lent>,
     env: Vec<(String, SecretString)>,
 ) -> Result<(Server, Enforced), LaunchError> {
-    let spec = spec(explanation, env)?;
-    let (child, reports) = shim.order(&spec).await?;
-    drop(spec);
-    match judge(explanation, reports) {
-        Ok(enforced) => Ok((server(child)?, enforced)),
-        Err(error) => Err(end(child, error).await),
+    let spec = spec(explanation, &lent, env)?;
+    let (server, reports) = shim.order(&spec, &lent).await?;
+    drop((spec, lent));
+    match judge(explanation, &reports) {
+        Ok(enforced) => Ok((server, enforced)),
+        Err(error) => Err(end(server, error).await),
     }
 }
 
-fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<Spec, LaunchError> {
+fn spec(
+    explanation: &Explanation,
+    lent: &[Lent],
+    env: Vec<(String, SecretString)>,
+) -> Result<Spec, LaunchError> {
     let held = explanation.held.as_ref().map(Held::inode).transpose();
     let held = held.map_err(LaunchError::Spawn)?;
     let plan = &explanation.plan;
@@ -201,48 +267,24 @@ fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<S
             .confinement
             .mechanisms
             .contains(&Mechanism::Keyring),
+        lent: lent.iter().map(|lent| lent.path.clone()).collect(),
     })
 }
 
-fn server(mut child: Child) -> Result<Server, LaunchError> {
-    let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let group = child.id().and_then(|id| i32::try_from(id).ok());
-    match (taken, group) {
-        ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Server {
-            stdin,
-            stdout,
-            stderr,
-            process: child,
-            group: Pid::from_raw(group),
-        }),
-        _ => Err(LaunchError::Unconfirmed(
-            "the server has no pipes".to_owned(),
-        )),
-    }
-}
-
 /// Whether what the shim said is all that the plan asks for.
-fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, LaunchError> {
+fn judge(explanation: &Explanation, reports: &[u8]) -> Result<Enforced, LaunchError> {
     let mut enforced = None;
     for line in reports
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
     {
-        match serde_json::from_slice(line) {
-            Ok(Report::Enforced(report)) => enforced = Some(report),
-            Ok(Report::Failed(failed)) => return Err(LaunchError::Step { failed }),
-            Ok(Report::Begun(_)) | Err(_) => {
-                return Err(LaunchError::Unconfirmed(
-                    "the confining process cannot be understood".to_owned(),
-                ));
-            }
+        match understood(line)? {
+            Report::Enforced(report) => enforced = Some(report),
+            Report::Entered => {}
+            other => return Err(unexpected(other)),
         }
     }
-    let Some(enforced) = enforced else {
-        return Err(LaunchError::Unconfirmed(
-            "the confining process ended without a word".to_owned(),
-        ));
-    };
+    let enforced = enforced.ok_or_else(wordless)?;
     // What the supervisor itself does is not the shim's to confirm.
     let ours = [
         Mechanism::ProcessGroup,

@@ -122,7 +122,7 @@ pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     })
 }
 
-/// Everything a plan is made of.
+/// Everything a plan is made of, beside what every server gets: `system`, from [`system`].
 ///
 /// # Errors
 /// As [`program::find`], [`git::check_stored`] and [`record::look`]; [`PlanError::Data`].
@@ -130,10 +130,10 @@ pub(crate) fn gather(
     stdio: &Stdio,
     path: &SearchPath,
     person: &Person,
+    system: Vec<Grant>,
 ) -> Result<HostFacts, PlanError> {
     let places = places(person)?;
     let program = program::find(&stdio.command, path)?;
-    let system = system()?;
     let ground = Ground {
         places: &places,
         system: &system,

@@ -10,6 +10,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 use nix::libc;
 
 /// As many links as Linux follows in one path (path_resolution(7)).
@@ -35,6 +37,10 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
             io::ErrorKind::InvalidInput,
             "a relative path",
         ));
+    }
+    if let Some(resolved) = without_links(path)? {
+        let links = Vec::new();
+        return Ok(Followed { resolved, links });
     }
     let mut ahead: VecDeque<OsString> = parts(path).collect();
     let mut resolved = PathBuf::from("/");
@@ -62,6 +68,27 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
         links.push(next);
     }
     Ok(Followed { resolved, links })
+}
+
+/// An absolute path that has no link in any of its parts, which is one question to the kernel
+/// where to follow it takes one for each part. `None` where it may have one.
+///
+/// # Errors
+/// It leads nowhere, or not as far as to a link.
+pub(crate) fn without_links(path: &Path) -> io::Result<Option<PathBuf>> {
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Ok(None);
+    }
+    let plain = parts(path).fold(PathBuf::from("/"), |at, part| at.join(part));
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, &plain, how) {
+        Ok(_) => Ok(Some(plain)),
+        Err(error @ (Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES)) => Err(error.into()),
+        // A link, or a kernel that does not know the question.
+        Err(_) => Ok(None),
+    }
 }
 
 /// The names and `..` of a path; `.` and `/` move nowhere.

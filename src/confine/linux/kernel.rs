@@ -11,14 +11,15 @@ use crate::confine::KernelFacts;
 use crate::confine::spec::{Begun, Ids};
 
 /// What this kernel offers: what it lets this process have, and what it let the shim have.
-pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
+/// `kept` is what cannot be lent to the ids.
+pub fn facts(begun: Begun, ids: Option<Ids>, kept: Vec<String>) -> KernelFacts {
     KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
         keyrings: begun.keyring,
         namespaces: begun.refused.map_or(Ok(()), Err),
         ids,
-        kept: begun.kept,
+        kept,
         root: geteuid().is_root(),
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! Every source is held by descriptor before anything is mounted over it; what is not to be
 //! written is made read-only, and read back, before anything of the server's runs.
+//!
+//! What every server gets of this system is put in place before there are orders ([`Root::begin`]),
+//! beside the supervisor's reading; what the orders name besides, after ([`Root::finish`]).
 #![expect(
     clippy::disallowed_methods,
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -20,94 +24,245 @@ use nix::unistd::{chdir, pivot_root};
 
 use super::apply::ApplyError;
 use super::lend::Lent;
-use super::links;
-use super::mountinfo::mounts;
+use super::links::{self, Link};
+use super::mountinfo::{self, mounts};
 use super::namespace::Namespaces;
 use crate::confine::spec::Inode;
 
-/// Where the new root is put together: any directory that is there on every system.
-pub const ROOT: &str = "/tmp";
+/// Where the new root is put together: a directory that is there on every system, and in which
+/// lies nothing that the orders may name.
+pub const ROOT: &str = "/dev";
 pub const NONE: Option<&str> = None;
 /// The devices a server gets (promise P5).
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
 /// Links that programs expect in `/dev`.
 const LINKS: [(&str, &str); 4] = [
-    ("fd", "/proc/self/fd"),
-    ("stdin", "/proc/self/fd/0"),
-    ("stdout", "/proc/self/fd/1"),
-    ("stderr", "/proc/self/fd/2"),
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
 ];
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
+/// Directories of the new root, a parent first.
+const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "var/tmp"];
 
-/// Puts the new root together. Nothing is entered yet; `/proc` is still the machine's. What is
-/// mounted for `dir` must be the very directory that was checked.
-pub fn build(
-    namespaces: &Namespaces,
-    lent: Vec<Lent>,
-    dir: Option<&(PathBuf, Inode)>,
-) -> Result<(), ApplyError> {
-    // Others than the one who makes it look a path up in it.
-    umask(Mode::S_IWGRP | Mode::S_IWOTH);
-    let devices = DEVICES.map(|name| Path::new("/dev").join(name));
-    let own = lent.iter().map(|lent| &lent.path);
-    let plain = namespaces
-        .mounted()
-        .filter(|path| !own.clone().any(|own| own == *path));
-    let mut sources = hold(devices.iter().chain(plain))?;
-    for lent in &lent {
-        sources.push(Source::lent(lent)?);
-    }
-    // A parent before what lies in it.
-    sources.sort_by_key(|source| source.path);
-    if let Some((path, checked)) = dir
-        && sources
-            .iter()
-            .any(|source| source.path == path && source.inode != *checked)
-    {
-        let error = io::Error::other("it is not the directory that was checked");
-        return Err(held_error(path, error));
-    }
-    let links = links::along_all(&namespaces.names, &namespaces.writable)?;
-    memory(Path::new(ROOT), "mode=0755")?;
-    for name in ["dev", "proc", "run", "tmp", "var"] {
-        fs::create_dir(inside(Path::new(name)))?;
-    }
-    for name in ["dev/shm", "var/tmp"] {
-        fs::create_dir(inside(Path::new(name)))?;
-    }
-    let size = format!("mode=1777,size={}", namespaces.memory);
-    for place in &namespaces.in_memory {
-        memory(&inside(place), &size)?;
-    }
-    for (path, target) in links {
-        link(&path, &target)?;
-    }
-    for source in &sources {
-        bind(source)?;
-    }
-    for (name, target) in LINKS {
-        link(&Path::new("/dev").join(name), Path::new(target))?;
-    }
-    Ok(())
+/// A new root in the making.
+pub struct Root {
+    /// What every server gets, held; sorted, so that a parent comes before what lies in it.
+    system: Vec<Source>,
+    /// What was held for the orders besides.
+    granted: Vec<Source>,
+    /// The links along each of the system's names.
+    links: BTreeMap<PathBuf, Vec<Link>>,
+    /// Bounds of the user namespace, open to be written.
+    bounds: Vec<(&'static str, File)>,
 }
 
-/// A source of a mount.
-struct Source<'a> {
-    path: &'a Path,
-    from: From<'a>,
+/// What is mounted for the server at a path.
+struct Source {
+    path: PathBuf,
+    from: From,
     directory: bool,
     inode: Inode,
 }
 
 /// Where it comes from.
-enum From<'a> {
+enum From {
     Held(File),
-    Lent(&'a Lent),
+    Lent(Lent),
 }
 
-impl<'a> Source<'a> {
-    fn held(path: &'a Path) -> Result<Self, ApplyError> {
+impl Root {
+    /// Holds what every server gets, before anything is mounted over it.
+    /// `names` are the same paths as they are spelled.
+    pub fn hold(system: &[PathBuf], names: &[PathBuf]) -> Result<Self, ApplyError> {
+        let devices = DEVICES.iter().map(Path::new);
+        let system = devices.chain(system.iter().map(PathBuf::as_path));
+        let mut system = system.map(Source::held).collect::<Result<Vec<_>, _>>()?;
+        system.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self {
+            system,
+            granted: Vec::new(),
+            links: names
+                .iter()
+                .map(|name| (name.clone(), links::along(name)))
+                .collect(),
+            bounds: Vec::new(),
+        })
+    }
+
+    /// Puts together what every server's root has. Nothing is entered yet; `/proc` is still the
+    /// machine's.
+    pub fn begin(&mut self) -> Result<(), ApplyError> {
+        // Others than the one who makes it look a path up in it.
+        umask(Mode::S_IWGRP | Mode::S_IWOTH);
+        for name in DIRECTORIES {
+            fs::create_dir(inside(Path::new(name)))?;
+        }
+        for source in &self.system {
+            source.bind(true)?;
+        }
+        self.own_proc()
+    }
+
+    /// The server's own `/proc`, which only a process of its namespace can mount: other processes
+    /// have no name there. What reaches the whole machine is a mount of its own, and closed.
+    fn own_proc(&mut self) -> Result<(), ApplyError> {
+        let at = inside(Path::new("proc"));
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
+        for name in [
+            "max_user_namespaces",
+            "max_inotify_instances",
+            "max_inotify_watches",
+        ] {
+            let file = OpenOptions::new()
+                .write(true)
+                .open(at.join("sys/user").join(name))?;
+            self.bounds.push((name, file));
+        }
+        for name in MACHINE {
+            let part = at.join(name);
+            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+            match mount(Some(&part), &part, NONE, flags, NONE) {
+                Ok(()) => close(&part, true)?,
+                // Not every kernel has all of them.
+                Err(nix::Error::ENOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the orders name. What is mounted for `dir` must be the very directory that was
+    /// checked.
+    pub fn finish(
+        &mut self,
+        namespaces: &Namespaces,
+        lent: Vec<Lent>,
+        dir: Option<&(PathBuf, Inode)>,
+    ) -> Result<(), ApplyError> {
+        self.bound(namespaces)?;
+        self.hold_granted(namespaces, lent)?;
+        let sources = self.system.iter().chain(&self.granted);
+        if let Some((path, checked)) = dir
+            && sources
+                .filter(|source| source.path == *path)
+                .any(|source| source.inode != *checked)
+        {
+            let error = io::Error::other("it is not the directory that was checked");
+            return Err(held_error(path, error));
+        }
+        let size = format!("mode=1777,size={}", namespaces.memory);
+        for place in &namespaces.in_memory {
+            memory(&inside(place), &size)?;
+        }
+        for Link { path, target } in self.links(namespaces)? {
+            link(&path, &target)?;
+        }
+        let read_only = |source: &Source| !namespaces.is_writable(&source.path);
+        for source in &self.granted {
+            source.bind(read_only(source))?;
+            // One that lies in it was covered by it.
+            for below in self.system.iter().filter(|system| {
+                system.path.starts_with(&source.path) && namespaces.mounts(&system.path)
+            }) {
+                below.bind(read_only(below))?;
+            }
+        }
+        for (name, target) in LINKS {
+            link(Path::new(name), Path::new(target))?;
+        }
+        Ok(())
+    }
+
+    fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
+        for (name, mut file) in self.bounds.drain(..) {
+            let value = match name {
+                "max_inotify_instances" => namespaces.inotify_instances,
+                "max_inotify_watches" => namespaces.inotify_watches,
+                _ => 0,
+            };
+            file.write_all(value.to_string().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Holds what the orders name besides what every server gets. That must be granted, or lie in
+    /// what is.
+    fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
+        let there = |path: &Path| self.system.iter().any(|source| source.path == path);
+        for source in &self.system {
+            let device = DEVICES
+                .iter()
+                .any(|device| source.path == Path::new(device));
+            if !device
+                && !namespaces
+                    .mounted()
+                    .any(|path| source.path.starts_with(path))
+            {
+                let error = io::Error::other("it was prepared and is not granted");
+                return Err(held_error(&source.path, error));
+            }
+        }
+        let own = |path: &Path| lent.iter().any(|lent| lent.path == path);
+        let mut granted = namespaces
+            .mounted()
+            .filter(|path| !there(path) && !own(path))
+            .map(|path| Source::held(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        for lent in lent {
+            granted.push(Source::lent(lent)?);
+        }
+        granted.sort_by(|a, b| a.path.cmp(&b.path));
+        self.granted = granted;
+        Ok(())
+    }
+
+    /// Every link along the names and in `/`. None that a server may have made is followed: it
+    /// would lead where that likes.
+    fn links(&mut self, namespaces: &Namespaces) -> Result<Vec<Link>, ApplyError> {
+        let mut found = links::in_root()?;
+        for name in &namespaces.names {
+            let along = match self.links.remove(name) {
+                Some(along) => along,
+                None => links::along(name),
+            };
+            let kept = along
+                .into_iter()
+                .take_while(|link| !namespaces.is_writable(&link.path));
+            found.extend(kept);
+        }
+        Ok(found)
+    }
+
+    /// The file that was mounted at a path, by its descriptor, and whether it is a directory.
+    pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
+        let all = [&self.system, &self.granted].into_iter();
+        all.filter_map(|sources| {
+            let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
+            match sources.get(at.ok()?)? {
+                Source {
+                    from: From::Held(file),
+                    directory,
+                    ..
+                } => Some((file.as_fd(), *directory)),
+                _ => None,
+            }
+        })
+        .next()
+    }
+}
+
+impl Source {
+    fn held(path: &Path) -> Result<Self, ApplyError> {
         let flags = libc::O_PATH | libc::O_NOFOLLOW;
         let mut options = OpenOptions::new();
         let opened = options.read(true).custom_flags(flags).open(path);
@@ -118,28 +273,39 @@ impl<'a> Source<'a> {
             return Err(held_error(path, error));
         }
         Ok(Self {
-            path,
+            path: path.to_owned(),
             from: From::Held(file),
             directory: found.is_dir(),
             inode: inode(&found),
         })
     }
 
-    fn lent(lent: &'a Lent) -> Result<Self, ApplyError> {
+    fn lent(lent: Lent) -> Result<Self, ApplyError> {
         let found = lent
             .metadata()
             .map_err(|error| held_error(&lent.path, error))?;
         Ok(Self {
-            path: &lent.path,
+            path: lent.path.clone(),
             from: From::Lent(lent),
             directory: found.is_dir(),
             inode: inode(&found),
         })
     }
-}
 
-fn hold<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Source<'a>>, ApplyError> {
-    paths.map(|path| Source::held(path)).collect()
+    /// Mounts it, with all that is mounted in it, at its path in the new root.
+    fn bind(&self, read_only: bool) -> Result<(), ApplyError> {
+        let at = inside(&self.path);
+        let mounted = place(&at, self.directory).and_then(|()| match &self.from {
+            From::Lent(lent) => lent.put(&at),
+            From::Held(file) => {
+                let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+                Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
+            }
+        });
+        mounted.map_err(|error| held_error(&self.path, error))?;
+        close(&at, read_only)
+    }
 }
 
 fn inode(found: &fs::Metadata) -> Inode {
@@ -166,20 +332,6 @@ pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?;
     Ok(())
-}
-
-/// Mounts a source, with all that is mounted in it, at its path in the new root.
-fn bind(source: &Source) -> Result<(), ApplyError> {
-    let at = inside(source.path);
-    let mounted = place(&at, source.directory).and_then(|()| match &source.from {
-        From::Lent(lent) => lent.put(&at),
-        From::Held(file) => {
-            let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-            Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
-        }
-    });
-    mounted.map_err(|error| held_error(source.path, error))
 }
 
 /// A place to mount at, and the directories above it. In a source that is mounted already it is
@@ -226,49 +378,41 @@ fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     }
 }
 
-/// The server's own `/proc`, which only a process of its namespace can mount: other processes
-/// have no name there. What reaches the whole machine is a mount of its own, to be closed.
-pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
-    let at = inside(Path::new("proc"));
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
-    for (name, value) in [
-        ("max_user_namespaces", 0),
-        ("max_inotify_instances", namespaces.inotify_instances),
-        ("max_inotify_watches", namespaces.inotify_watches),
-    ] {
-        fs::write(at.join("sys/user").join(name), value.to_string())?;
+/// Closes what was mounted at a path while the root is put together: no privileges, no devices
+/// but the five, and no writing where that is not granted. [`enter`] looks at what is mounted in
+/// it.
+fn close(at: &Path, read_only: bool) -> Result<(), ApplyError> {
+    let flags = mountinfo::flags(at)?;
+    let mut wanted = flags | MsFlags::MS_NOSUID;
+    if read_only {
+        wanted |= MsFlags::MS_RDONLY;
     }
-    for name in MACHINE {
-        let part = at.join(name);
-        let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-        match mount(Some(&part), &part, NONE, flags, NONE) {
-            // Not every kernel has all of them.
-            Ok(()) | Err(nix::Error::ENOENT) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+    if !at.starts_with(inside(Path::new("dev"))) {
+        wanted |= MsFlags::MS_NODEV;
     }
-    Ok(())
+    if wanted == flags {
+        return Ok(());
+    }
+    remount(at, wanted)
 }
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not
 /// the server's to write is closed.
-pub fn enter_root(namespaces: &Namespaces) -> Result<(), ApplyError> {
+pub fn enter(namespaces: &Namespaces) -> Result<(), ApplyError> {
     chdir(ROOT)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
     chdir("/")?;
-    for (mounted, flags) in mounts()? {
-        let wanted = flags | wanted(&mounted, namespaces);
-        if wanted != flags {
-            remount(&mounted, wanted)?;
-        }
+    close(Path::new("/"), true)?;
+    let open = open(namespaces)?;
+    if open.is_empty() {
+        return Ok(());
     }
-    // What the kernel says now, not what it was asked for.
-    match mounts()?
-        .into_iter()
-        .find(|(mounted, flags)| !flags.contains(wanted(mounted, namespaces)))
-    {
+    // Came along inside of what was mounted.
+    for (mounted, flags) in open {
+        remount(&mounted, flags | wanted(&mounted, namespaces))?;
+    }
+    match self::open(namespaces)?.first() {
         Some((mounted, _)) => Err(ApplyError::Partial(format!(
             "{} stays open",
             mounted.display()
@@ -277,12 +421,18 @@ pub fn enter_root(namespaces: &Namespaces) -> Result<(), ApplyError> {
     }
 }
 
+/// The mounts that lack a flag they must have, as the kernel says now.
+fn open(namespaces: &Namespaces) -> io::Result<Vec<(PathBuf, MsFlags)>> {
+    let lacks =
+        |(mounted, flags): &(PathBuf, MsFlags)| !flags.contains(wanted(mounted, namespaces));
+    Ok(mounts()?.into_iter().filter(lacks).collect())
+}
+
 /// The flags that a mount of the server's must have: none gives privileges; none is written but
 /// those granted so, what is in memory, and the files of `/proc` that are its own processes';
 /// none but the five in `/dev` has devices.
 fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
-    let below = |places: &[PathBuf]| places.iter().any(|place| mounted.starts_with(place));
-    let open = below(&namespaces.writable)
+    let open = namespaces.is_writable(mounted)
         || namespaces.in_memory.iter().any(|place| mounted == place)
         || mounted == Path::new("/proc");
     let mut flags = MsFlags::MS_NOSUID;

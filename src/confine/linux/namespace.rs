@@ -46,6 +46,18 @@ impl Namespaces {
     pub fn mounted(&self) -> impl Iterator<Item = &PathBuf> {
         self.read_only.iter().chain(&self.writable)
     }
+
+    /// Whether a path is one of them.
+    #[must_use]
+    pub fn mounts(&self, path: &Path) -> bool {
+        self.mounted().any(|mounted| mounted == path)
+    }
+
+    /// Whether a path lies where the server may write.
+    #[must_use]
+    pub fn is_writable(&self, path: &Path) -> bool {
+        self.writable.iter().any(|place| path.starts_with(place))
+    }
 }
 
 /// The namespaces of a plan; `None` where the confinement has none.
@@ -73,6 +85,16 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
         in_memory: in_memory(plan),
         memory: MEMORY,
     })
+}
+
+/// What of the system's own places is mounted for every server, before there is a plan.
+#[must_use]
+pub fn prepared(system: &[Grant]) -> Vec<PathBuf> {
+    let read: Vec<&Grant> = system
+        .iter()
+        .filter(|grant| !made_anew(&grant.path))
+        .collect();
+    outermost(&read)
 }
 
 /// Where everybody may write outside: there the server gets a file system in memory. Not where

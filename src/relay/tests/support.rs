@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::relay::{Host, MAX_MESSAGE_BYTES, Outcome, Refusal, Server, Settings, refuse, relay};
+use crate::relay::{
+    Host, MAX_MESSAGE_BYTES, Outcome, Process, Refusal, Server, Settings, refuse, relay,
+};
 
 /// No wait in a test is longer.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -89,7 +91,7 @@ fn program() -> PathBuf {
 
 #[expect(clippy::disallowed_methods, reason = "a test starts its server itself")]
 fn start(words: &[&str]) -> Server {
-    let mut child = tokio::process::Command::new(program())
+    let mut child = std::process::Command::new(program())
         .args(words)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -98,11 +100,11 @@ fn start(words: &[&str]) -> Server {
         .spawn()
         .unwrap();
     Server {
-        stdin: child.stdin.take().unwrap(),
-        stdout: child.stdout.take().unwrap(),
-        stderr: child.stderr.take().unwrap(),
-        group: Pid::from_raw(child.id().unwrap().try_into().unwrap()),
-        process: child,
+        stdin: child.stdin.take().unwrap().into(),
+        stdout: child.stdout.take().unwrap().into(),
+        stderr: child.stderr.take().unwrap().into(),
+        group: Pid::from_raw(child.id().try_into().unwrap()),
+        process: Process::of(child.id()).unwrap(),
     }
 }
 
