@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use super::exec;
 use super::linux::apply;
 use super::linux::lend::Lent;
-use super::linux::mount::{self, Root};
+use super::linux::mount::{self, Ground, Root};
 use super::orders::Taker;
 use super::shim::{At, Status, failed};
 use super::spec::{Failed, Spec, Step};
@@ -37,14 +37,14 @@ const PASSED: [Signal; 6] = [
 
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
-    mut root: Root,
+    ground: Ground,
     mut orders: Taker,
     status: &mut Status,
     (lifeline, null): (&PipeReader, &File),
 ) -> Result<u8, Failed> {
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(lifeline)?;
-    root.begin().at(Step::Mounts)?;
+    let mut root = Root::begin(ground).at(Step::Mounts)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);

@@ -27,7 +27,7 @@ use nix::sys::signal::SigSet;
 
 use super::linux::apply::{self, ApplyError};
 use super::linux::entry;
-use super::linux::mount::Root;
+use super::linux::mount::Ground;
 use super::linux::seccomp::SeccompError;
 use super::orders::Taker;
 use super::spec::{Begin, Begun, Failed, Inode, Report, Spec, Step};
@@ -37,19 +37,15 @@ use crate::error::FAILED;
 /// Where a shim goes as soon as there is one.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// Into namespaces, with the system's own places in its root.
-    Inside(System<'a>),
+    /// Into namespaces, with what every server gets of this system in its root.
+    Inside {
+        /// The paths, followed.
+        paths: &'a [PathBuf],
+        /// The links on the way to them.
+        links: &'a [PathBuf],
+    },
     /// Nowhere: namespaces are refused here.
     Outside,
-}
-
-/// What every server gets of this system.
-#[derive(Clone, Copy, Debug)]
-pub struct System<'a> {
-    /// The paths, followed.
-    pub paths: &'a [PathBuf],
-    /// The same as they are spelled.
-    pub names: &'a [PathBuf],
 }
 
 /// What a shim holds of its supervisor.
@@ -128,7 +124,7 @@ fn confine(
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     apply::drop_groups().at(Step::Capabilities)?;
     match place {
-        Place::Inside(system) => inside(orders, status, keyring, system),
+        Place::Inside { paths, links } => inside(orders, status, keyring, (paths, links)),
         Place::Outside => {
             status.report(&begun(keyring, None)).at(Step::Stage)?;
             if orders.next::<Begin>().at(Step::Spec)?.is_none() {
@@ -151,7 +147,7 @@ fn inside(
     mut orders: Taker,
     status: &mut Status,
     keyring: bool,
-    system: System<'_>,
+    (paths, links): (&[PathBuf], &[PathBuf]),
 ) -> Result<u8, Failed> {
     let refuse = |status: &mut Status, error: &ApplyError| {
         let report = begun(keyring, Some(error.to_string()));
@@ -163,7 +159,7 @@ fn inside(
     status.report(&Report::Entered).at(Step::Stage)?;
     // Hidden by what is mounted next.
     let null = apply::null().at(Step::Stage)?;
-    let root = Root::hold(system.paths, system.names).at(Step::Mounts)?;
+    let ground = Ground::hold(paths, links).at(Step::Mounts)?;
     let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
         return Ok(0);
     };
@@ -177,10 +173,10 @@ fn inside(
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
         drop(held);
-        return init::init(root, orders, status, (&lifeline, &null));
+        return init::init(ground, orders, status, (&lifeline, &null));
     };
     status.let_go();
-    drop((lifeline, orders, root));
+    drop((lifeline, orders, ground));
     apply::keep_right_to_kill().at(Step::Capabilities)?;
     apply::let_go_of_pipes(&null).at(Step::Stage)?;
     let ended = child.join().at(Step::Stage)?;

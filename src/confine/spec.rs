@@ -127,18 +127,13 @@ impl Spec {
                 set.insert(mechanism);
             }
         }
-        set.extend(
-            self.rules
-                .seccomp
-                .iter()
-                .map(|program| match program.filter {
-                    Filter::Allow | Filter::Deny => Mechanism::Seccomp,
-                    Filter::NoUnix => Mechanism::SeccompNoUnix,
-                    Filter::NoNetwork => Mechanism::SeccompNoNetwork,
-                    Filter::OwnProcess => Mechanism::SeccompOwnProcess,
-                    Filter::OwnIpc => Mechanism::SeccompOwnIpc,
-                }),
-        );
+        set.extend(self.rules.seccomp.iter().map(|filter| match filter {
+            Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+            Filter::NoUnix => Mechanism::SeccompNoUnix,
+            Filter::NoNetwork => Mechanism::SeccompNoNetwork,
+            Filter::OwnProcess => Mechanism::SeccompOwnProcess,
+            Filter::OwnIpc => Mechanism::SeccompOwnIpc,
+        }));
         set
     }
 }

@@ -30,7 +30,7 @@ use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel, namespace};
-use crate::confine::shim::{Place, System};
+use crate::confine::shim::Place;
 use crate::confine::spec::{Begin, Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
@@ -40,7 +40,7 @@ use crate::declaration::{
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
-use crate::plan::{Grant, Person, Plan, RunRequest, facts, grants, resolve};
+use crate::plan::{Person, Plan, RunRequest, System, facts, resolve};
 use crate::policy::{self, Decision, Verdict};
 use crate::relay;
 
@@ -125,7 +125,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     shim.begin(begin(&declared, ids))?;
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
-    let facts = facts::gather(&declared, &search_path, person, system)?;
+    let facts = facts::gather(&declared, &search_path, person, system.grants)?;
     let loans = facts.loans();
     let (lent, kept) = lend(&loans, ids);
     let found = Some(&facts.program);
@@ -178,7 +178,6 @@ impl Asked {
     fn read(person: &Person, request: &RunRequest) -> Result<Self, Error> {
         let state = State::open(person)?;
         let declarations = state.read()?;
-        let approvals = Approvals::read(&state)?;
         let alias = request.alias.clone();
         let declaration = declarations.get(&alias)?.clone();
         let declared = match &declaration.server {
@@ -198,6 +197,7 @@ impl Asked {
             }
             .into());
         }
+        let approvals = Approvals::of(&state, &alias, &digest)?;
         Ok(Self {
             launch_digest: digest::launch(&declaration.server),
             others: declarations.writable_but_by(&alias),
@@ -243,14 +243,13 @@ fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
 }
 
 /// A shim that goes into namespaces.
-fn inside(system: &[Grant]) -> Result<Shim, Error> {
-    let paths: Vec<PathBuf> = namespace::prepared(system);
-    let names = grants::system_names()?;
-    let system = System {
+fn inside(system: &System) -> Result<Shim, LaunchError> {
+    let paths = namespace::prepared(&system.grants);
+    let place = Place::Inside {
         paths: &paths,
-        names: &names,
+        links: &system.links,
     };
-    Ok(Shim::start(Place::Inside(system)).map_err(LaunchError::Spawn)?)
+    Shim::start(place).map_err(LaunchError::Spawn)
 }
 
 /// The mounts that lend to these ids; and what cannot be lent, each with the reason.

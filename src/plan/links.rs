@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
             "a relative path",
         ));
     }
-    if let Some(resolved) = without_links(path)? {
+    if let Some((resolved, _)) = without_links(path)? {
         let links = Vec::new();
         return Ok(Followed { resolved, links });
     }
@@ -70,12 +70,28 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
     Ok(Followed { resolved, links })
 }
 
+/// The same, and what it leads to, held open without a right to what is in it.
+///
+/// # Errors
+/// As [`follow`].
+pub(crate) fn open(path: &Path) -> io::Result<(Followed, File)> {
+    if let Some((resolved, held)) = without_links(path)? {
+        let links = Vec::new();
+        return Ok((Followed { resolved, links }, held));
+    }
+    let followed = follow(path)?;
+    match without_links(&followed.resolved)? {
+        Some((_, held)) => Ok((followed, held)),
+        None => Err(io::Error::from_raw_os_error(libc::ELOOP)),
+    }
+}
+
 /// An absolute path that has no link in any of its parts, which is one question to the kernel
-/// where to follow it takes one for each part. `None` where it may have one.
+/// where to follow it takes one for each part; and what lies there. `None` where it may have one.
 ///
 /// # Errors
 /// It leads nowhere, or not as far as to a link.
-pub(crate) fn without_links(path: &Path) -> io::Result<Option<PathBuf>> {
+pub(crate) fn without_links(path: &Path) -> io::Result<Option<(PathBuf, File)>> {
     if path.components().any(|part| part == Component::ParentDir) {
         return Ok(None);
     }
@@ -84,7 +100,7 @@ pub(crate) fn without_links(path: &Path) -> io::Result<Option<PathBuf>> {
         .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(AT_FDCWD, &plain, how) {
-        Ok(_) => Ok(Some(plain)),
+        Ok(held) => Ok(Some((plain, File::from(held)))),
         Err(error @ (Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES)) => Err(error.into()),
         // A link, or a kernel that does not know the question.
         Err(_) => Ok(None),

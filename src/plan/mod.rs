@@ -111,6 +111,15 @@ impl HostFacts {
     }
 }
 
+/// What every server gets of this system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct System {
+    /// The places, followed.
+    pub grants: Vec<Grant>,
+    /// Each link on the way to them, at the place where it lies.
+    pub links: Vec<PathBuf>,
+}
+
 /// Who runs the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {

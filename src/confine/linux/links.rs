@@ -1,6 +1,7 @@
 //! The links that a look-up of a path goes through: they are made anew in the server's root.
 #![expect(clippy::disallowed_methods, reason = "reads the links of this machine")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -19,21 +20,25 @@ pub struct Link {
     pub target: PathBuf,
 }
 
-/// The links in `/` itself.
+/// The links in `/` itself, and those that lie at these places.
 ///
 /// # Errors
-/// It cannot be listed.
-pub fn in_root() -> io::Result<Vec<Link>> {
-    let mut found = Vec::new();
+/// `/` cannot be listed; one of them is no link any more.
+pub fn in_root_and(places: &[PathBuf]) -> io::Result<Vec<Link>> {
+    let mut paths: BTreeSet<PathBuf> = places.iter().cloned().collect();
     for entry in fs::read_dir("/")? {
         let entry = entry?;
         if entry.file_type()?.is_symlink() {
-            let path = entry.path();
-            let target = fs::read_link(&path)?;
-            found.push(Link { path, target });
+            paths.insert(entry.path());
         }
     }
-    Ok(found)
+    paths
+        .into_iter()
+        .map(|path| {
+            let target = fs::read_link(&path)?;
+            Ok(Link { path, target })
+        })
+        .collect()
 }
 
 /// The links that a look-up of a path goes through, in the order it meets them. One that leads

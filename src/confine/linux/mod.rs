@@ -36,7 +36,7 @@ pub struct Linux {
     /// Files, sockets, signals and ports.
     pub landlock: landlock::Rules,
     /// System calls, in the order of installation.
-    pub seccomp: Vec<seccomp::Program>,
+    pub seccomp: Vec<seccomp::Filter>,
     /// Resource limits.
     pub limits: limits::Rlimits,
 }

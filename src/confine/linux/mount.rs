@@ -10,7 +10,6 @@
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -28,6 +27,7 @@ use super::links::{self, Link};
 use super::mountinfo::{self, mounts};
 use super::namespace::Namespaces;
 use crate::confine::spec::Inode;
+use crate::plan::grants;
 
 /// Where the new root is put together: a directory that is there on every system, and in which
 /// lies nothing that the orders may name.
@@ -53,14 +53,21 @@ const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 /// Directories of the new root, a parent first.
 const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "var/tmp"];
 
+/// What every server gets, held before anything is mounted over it.
+pub struct Ground {
+    /// Sorted, so that a parent comes before what lies in it.
+    system: Vec<Source>,
+    /// The links on the way to it, and those in `/`.
+    links: Vec<Link>,
+}
+
 /// A new root in the making.
 pub struct Root {
-    /// What every server gets, held; sorted, so that a parent comes before what lies in it.
-    system: Vec<Source>,
+    ground: Ground,
     /// What was held for the orders besides.
     granted: Vec<Source>,
-    /// The links along each of the system's names.
-    links: BTreeMap<PathBuf, Vec<Link>>,
+    /// The mount that the machine's own root is.
+    machine: Machine,
     /// Bounds of the user namespace, open to be written.
     bounds: Vec<(&'static str, File)>,
 }
@@ -79,37 +86,38 @@ enum From {
     Lent(Lent),
 }
 
-impl Root {
-    /// Holds what every server gets, before anything is mounted over it.
-    /// `names` are the same paths as they are spelled.
-    pub fn hold(system: &[PathBuf], names: &[PathBuf]) -> Result<Self, ApplyError> {
+impl Ground {
+    /// Holds it; `links` lie on the way to it.
+    pub fn hold(paths: &[PathBuf], links: &[PathBuf]) -> Result<Self, ApplyError> {
         let devices = DEVICES.iter().map(Path::new);
-        let system = devices.chain(system.iter().map(PathBuf::as_path));
-        let mut system = system.map(Source::held).collect::<Result<Vec<_>, _>>()?;
+        let paths = devices.chain(paths.iter().map(PathBuf::as_path));
+        let mut system = paths.map(Source::held).collect::<Result<Vec<_>, _>>()?;
         system.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self {
-            system,
-            granted: Vec::new(),
-            links: names
-                .iter()
-                .map(|name| (name.clone(), links::along(name)))
-                .collect(),
-            bounds: Vec::new(),
-        })
+        let links = links::in_root_and(links)?;
+        Ok(Self { system, links })
     }
+}
 
+impl Root {
     /// Puts together what every server's root has. Nothing is entered yet; `/proc` is still the
     /// machine's.
-    pub fn begin(&mut self) -> Result<(), ApplyError> {
+    pub fn begin(ground: Ground) -> Result<Self, ApplyError> {
+        let mut root = Self {
+            ground,
+            granted: Vec::new(),
+            machine: Machine::close()?,
+            bounds: Vec::new(),
+        };
         // Others than the one who makes it look a path up in it.
         umask(Mode::S_IWGRP | Mode::S_IWOTH);
         for name in DIRECTORIES {
             fs::create_dir(inside(Path::new(name)))?;
         }
-        for source in &self.system {
-            source.bind(true)?;
+        for source in &root.ground.system {
+            source.bind(true, root.machine)?;
         }
-        self.own_proc()
+        root.own_proc()?;
+        Ok(root)
     }
 
     /// The server's own `/proc`, which only a process of its namespace can mount: other processes
@@ -151,7 +159,7 @@ impl Root {
     ) -> Result<(), ApplyError> {
         self.bound(namespaces)?;
         self.hold_granted(namespaces, lent)?;
-        let sources = self.system.iter().chain(&self.granted);
+        let sources = self.ground.system.iter().chain(&self.granted);
         if let Some((path, checked)) = dir
             && sources
                 .filter(|source| source.path == *path)
@@ -169,12 +177,12 @@ impl Root {
         }
         let read_only = |source: &Source| !namespaces.is_writable(&source.path);
         for source in &self.granted {
-            source.bind(read_only(source))?;
+            source.bind(read_only(source), self.machine)?;
             // One that lies in it was covered by it.
-            for below in self.system.iter().filter(|system| {
+            for below in self.ground.system.iter().filter(|system| {
                 system.path.starts_with(&source.path) && namespaces.mounts(&system.path)
             }) {
-                below.bind(read_only(below))?;
+                below.bind(read_only(below), self.machine)?;
             }
         }
         for (name, target) in LINKS {
@@ -198,8 +206,8 @@ impl Root {
     /// Holds what the orders name besides what every server gets. That must be granted, or lie in
     /// what is.
     fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
-        let there = |path: &Path| self.system.iter().any(|source| source.path == path);
-        for source in &self.system {
+        let there = |path: &Path| self.ground.system.iter().any(|source| source.path == path);
+        for source in &self.ground.system {
             let device = DEVICES
                 .iter()
                 .any(|device| source.path == Path::new(device));
@@ -229,23 +237,23 @@ impl Root {
     /// Every link along the names and in `/`. None that a server may have made is followed: it
     /// would lead where that likes.
     fn links(&mut self, namespaces: &Namespaces) -> Result<Vec<Link>, ApplyError> {
-        let mut found = links::in_root()?;
-        for name in &namespaces.names {
-            let along = match self.links.remove(name) {
-                Some(along) => along,
-                None => links::along(name),
-            };
-            let kept = along
-                .into_iter()
-                .take_while(|link| !namespaces.is_writable(&link.path));
-            found.extend(kept);
+        let stays = |link: &Link| !namespaces.is_writable(&link.path);
+        let mut found = std::mem::take(&mut self.ground.links);
+        found.retain(stays);
+        let system = grants::system_names().map_err(io::Error::other)?;
+        for name in namespaces
+            .names
+            .iter()
+            .filter(|name| !system.contains(name))
+        {
+            found.extend(links::along(name).into_iter().take_while(stays));
         }
         Ok(found)
     }
 
     /// The file that was mounted at a path, by its descriptor, and whether it is a directory.
     pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
-        let all = [&self.system, &self.granted].into_iter();
+        let all = [&self.ground.system, &self.granted].into_iter();
         all.filter_map(|sources| {
             let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
             match sources.get(at.ok()?)? {
@@ -293,7 +301,7 @@ impl Source {
     }
 
     /// Mounts it, with all that is mounted in it, at its path in the new root.
-    fn bind(&self, read_only: bool) -> Result<(), ApplyError> {
+    fn bind(&self, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
         let at = inside(&self.path);
         let mounted = place(&at, self.directory).and_then(|()| match &self.from {
             From::Lent(lent) => lent.put(&at),
@@ -304,7 +312,53 @@ impl Source {
             }
         });
         mounted.map_err(|error| held_error(&self.path, error))?;
-        close(&at, read_only)
+        match &self.from {
+            From::Held(_) if machine.holds(self.inode) => match read_only {
+                // As its source is by now.
+                true => Ok(()),
+                false => machine.open(&at),
+            },
+            _ => close(&at, read_only),
+        }
+    }
+}
+
+/// The mount that the machine's root is, in this namespace: closed, so that most of what is
+/// mounted from it needs no closing of its own. What is writable is opened again, as far as it
+/// was.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    dev: u64,
+    was: MsFlags,
+}
+
+impl Machine {
+    fn close() -> Result<Self, ApplyError> {
+        let root = Path::new("/");
+        let machine = Self {
+            dev: fs::metadata(root)?.dev(),
+            was: mountinfo::flags(root)?,
+        };
+        close(root, true)?;
+        Ok(machine)
+    }
+
+    /// Whether a file lies in the same file system. Where that is mounted a second time, its
+    /// mounts are found open in [`enter`], and closed there.
+    fn holds(self, inode: Inode) -> bool {
+        inode.dev == self.dev
+    }
+
+    /// Lets be written what was mounted from it at a path.
+    fn open(self, at: &Path) -> Result<(), ApplyError> {
+        let now = mountinfo::flags(at)?;
+        let kept = now.difference(MsFlags::MS_RDONLY) | self.was.intersection(MsFlags::MS_RDONLY);
+        let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        match mount(NONE, at, NONE, how | kept, NONE) {
+            // It was read-only outside, by a mount of its own.
+            Err(nix::Error::EPERM) => close(at, false),
+            done => done.map_err(|errno| held_error(at, errno.into())),
+        }
     }
 }
 
