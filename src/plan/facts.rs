@@ -116,23 +116,23 @@ pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     let state = [person.state.clone(), settle(&person.state)];
     let mut homes = vec![person.home.clone()];
     homes.extend(listed_home(person.uid).filter(|home| *home != person.home));
-    // Most are not there, and what lies in a directory that is not there is not asked for.
-    let missing = RefCell::new(BTreeSet::new());
+    // Most are not there; in a directory that is not there itself nothing is asked for.
+    let directories = RefCell::new(BTreeMap::new());
     Places::new(&homes, &state, |path| {
         let above = path.parent()?;
-        if missing.borrow().contains(above) {
-            return None;
-        }
-        match follow(path) {
-            Ok(followed) => Some(followed.resolved),
-            Err(_) => {
-                let known = fs::symlink_metadata(above).is_ok();
-                missing
-                    .borrow_mut()
-                    .extend((!known).then(|| above.to_owned()));
-                None
+        let mut known = directories.borrow_mut();
+        let there = match known.get(above) {
+            Some(there) => *there,
+            None => {
+                let there = fs::metadata(above).is_ok();
+                known.insert(above.to_owned(), there);
+                there
             }
-        }
+        };
+        there
+            .then(|| follow(path).ok())
+            .flatten()
+            .map(|followed| followed.resolved)
     })
 }
 

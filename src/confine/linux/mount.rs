@@ -102,10 +102,11 @@ impl Root {
     /// Puts together what every server's root has. Nothing is entered yet; `/proc` is still the
     /// machine's.
     pub fn begin(ground: Ground) -> Result<Self, ApplyError> {
+        let machine = Machine::close(&ground.system)?;
         let mut root = Self {
             ground,
             granted: Vec::new(),
-            machine: Machine::close()?,
+            machine,
             bounds: Vec::new(),
         };
         // Others than the one who makes it look a path up in it.
@@ -333,13 +334,22 @@ struct Machine {
 }
 
 impl Machine {
-    fn close() -> Result<Self, ApplyError> {
+    /// Closes it, and what is mounted in places of the system's.
+    fn close(system: &[Source]) -> Result<Self, ApplyError> {
         let root = Path::new("/");
         let machine = Self {
             dev: fs::metadata(root)?.dev(),
             was: mountinfo::flags(root)?,
         };
-        close(root, true)?;
+        let comes_along = |mounted: &Path| {
+            let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
+            mounted == root || system.iter().any(source)
+        };
+        for (mounted, _) in mounts()? {
+            if comes_along(&mounted) {
+                close(&mounted, true)?;
+            }
+        }
         Ok(machine)
     }
 
