@@ -52,7 +52,7 @@ async fn start_and_relay(args: &RunArgs) -> ExitCode {
             say_what_differs(prepared.explanation());
             match launch::launch(&mut prepared).await {
                 Ok(running) => relay_messages(&args.alias, running, filter).await,
-                Err(error) => refuse(&error).await,
+                Err(error) => refuse(&error.into()).await,
             }
         }
         Err(error) => refuse(&error).await,

@@ -154,7 +154,7 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
             let alias = alias.clone();
             return Err(ApprovalError::NotTheServer { alias }.into());
         }
-        launch::launch(&mut launch::permit(explanation)?).await
+        Ok(launch::launch(&mut launch::permit(explanation)?).await?)
     };
     let seen = runtime.block_on(read::read(start, &settings));
     sweep();

@@ -57,6 +57,7 @@ pub(super) fn become_server(
     let process = match root {
         Some(_) => process,
         None => {
+            apply::drop_bounding_set().at(Step::Capabilities)?;
             apply::drop_capabilities().at(Step::Capabilities)?;
             apply::own_status().at(Step::Capabilities)?
         }

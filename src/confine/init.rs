@@ -45,6 +45,7 @@ pub(super) fn init(
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(lifeline)?;
     let mut root = Root::begin(ground).at(Step::Mounts)?;
+    apply::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);

@@ -35,15 +35,10 @@ use super::{exec, init};
 use crate::error::FAILED;
 
 /// Where a shim goes as soon as there is one.
-#[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
-    /// Into namespaces, with what every server gets of this system in its root.
-    Inside {
-        /// The paths, followed.
-        paths: &'a [PathBuf],
-        /// The links on the way to them.
-        links: &'a [PathBuf],
-    },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Into namespaces.
+    Inside,
     /// Nowhere: namespaces are refused here.
     Outside,
 }
@@ -68,7 +63,7 @@ pub struct Ends {
 /// Runs the shim in a process that was forked for it; its exit code, where no server was started
 /// or when it ended.
 #[must_use]
-pub fn main(ends: Ends, place: Place<'_>) -> u8 {
+pub fn main(ends: Ends, place: Place) -> u8 {
     let Ends {
         stdin,
         stdout,
@@ -114,7 +109,7 @@ impl Status {
 fn confine(
     mut orders: Taker,
     status: &mut Status,
-    place: Place<'_>,
+    place: Place,
     supervisor: u32,
 ) -> Result<u8, Failed> {
     // Before anything blocks: the supervisor may be killed now.
@@ -124,7 +119,7 @@ fn confine(
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     apply::drop_groups().at(Step::Capabilities)?;
     match place {
-        Place::Inside { paths, links } => inside(orders, status, keyring, (paths, links)),
+        Place::Inside => inside(orders, status, keyring),
         Place::Outside => {
             status.report(&begun(keyring, None)).at(Step::Stage)?;
             if orders.next::<Begin>().at(Step::Spec)?.is_none() {
@@ -143,12 +138,7 @@ fn begun(keyring: bool, refused: Option<String>) -> Report {
 }
 
 /// Enters namespaces, and starts the first process in them.
-fn inside(
-    mut orders: Taker,
-    status: &mut Status,
-    keyring: bool,
-    (paths, links): (&[PathBuf], &[PathBuf]),
-) -> Result<u8, Failed> {
+fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, Failed> {
     let refuse = |status: &mut Status, error: &ApplyError| {
         let report = begun(keyring, Some(error.to_string()));
         status.report(&report).at(Step::Stage).map(|()| FAILED)
@@ -159,7 +149,7 @@ fn inside(
     status.report(&Report::Entered).at(Step::Stage)?;
     // Hidden by what is mounted next.
     let null = apply::null().at(Step::Stage)?;
-    let ground = Ground::hold(paths, links).at(Step::Mounts)?;
+    let ground = Ground::hold().at(Step::Mounts)?;
     let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
         return Ok(0);
     };

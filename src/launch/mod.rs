@@ -29,7 +29,7 @@ use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
-use crate::confine::linux::{self, Linux, apply, kernel, namespace};
+use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::shim::Place;
 use crate::confine::spec::{Begin, Ids, Loan};
 use crate::confine::specify::specify;
@@ -40,7 +40,7 @@ use crate::declaration::{
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
-use crate::plan::{Person, Plan, RunRequest, System, facts, resolve};
+use crate::plan::{Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, Verdict};
 use crate::relay;
 
@@ -113,9 +113,8 @@ impl Prepared {
 /// policy that cannot be obeyed, a promise that cannot be held here; a process with a second
 /// thread, which cannot be forked.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
-    let system = facts::system()?;
     // Before anything is read that it should not have in its memory.
-    let mut shim = inside(&system)?;
+    let mut shim = Shim::start(Place::Inside).map_err(LaunchError::Spawn)?;
     apply::not_dumpable()
         .map_err(io::Error::other)
         .map_err(LaunchError::Spawn)?;
@@ -123,6 +122,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
     shim.begin(begin(&declared, ids))?;
+    let system = facts::system()?;
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let facts = facts::gather(&declared, &search_path, person, system.grants)?;
@@ -242,16 +242,6 @@ fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
     }
 }
 
-/// A shim that goes into namespaces.
-fn inside(system: &System) -> Result<Shim, LaunchError> {
-    let paths = namespace::prepared(&system.grants);
-    let place = Place::Inside {
-        paths: &paths,
-        links: &system.links,
-    };
-    Shim::start(place).map_err(LaunchError::Spawn)
-}
-
 /// The mounts that lend to these ids; and what cannot be lent, each with the reason.
 fn lend(loans: &[Loan], ids: Option<Ids>) -> (Vec<Lent>, Vec<String>) {
     ids.map(|ids| lend::lend(loans, ids)).unwrap_or_default()
@@ -301,7 +291,7 @@ pub struct Running {
 ///
 /// # Errors
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
-pub async fn launch(prepared: &mut Prepared) -> Result<Running, Error> {
+pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
     let Prepared(explanation) = prepared;
     let ids = explanation.lowered.ids;
     let home = if explanation.ephemeral {
@@ -323,12 +313,13 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, Error> {
 }
 
 /// A shim that goes where the explanation says.
-fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), Error> {
+fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> {
     let ids = explanation.lowered.ids;
-    let mut shim = match &explanation.lowered.namespaces {
-        Some(_) => inside(&facts::system()?)?,
-        None => Shim::start(Place::Outside).map_err(LaunchError::Spawn)?,
+    let place = match &explanation.lowered.namespaces {
+        Some(_) => Place::Inside,
+        None => Place::Outside,
     };
+    let mut shim = Shim::start(place).map_err(LaunchError::Spawn)?;
     shim.begin(begin(&explanation.declared, ids))?;
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {
@@ -336,8 +327,8 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), Error> {
         (Some(why), _) => {
             Err(LaunchError::Unconfirmed(format!("namespaces are refused now: {why}")).into())
         }
-        (None, Some(why)) => {
-            Err(LaunchError::Unconfirmed(format!("cannot be lent now: {why}")).into())
-        }
+        (None, Some(why)) => Err(LaunchError::Unconfirmed(format!(
+            "cannot be lent now: {why}"
+        ))),
     }
 }

@@ -49,7 +49,7 @@ impl Shim {
     ///
     /// # Errors
     /// What the system says; that this process has a second thread.
-    pub fn start(place: Place<'_>) -> io::Result<Self> {
+    pub fn start(place: Place) -> io::Result<Self> {
         let (stdin_out, stdin) = io::pipe()?;
         let (stdout, stdout_in) = io::pipe()?;
         let (stderr, stderr_in) = io::pipe()?;

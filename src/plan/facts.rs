@@ -268,9 +268,12 @@ pub(crate) fn system() -> Result<System, PlanError> {
                 continue;
             };
             let path = followed.resolved;
-            if held.metadata().is_ok_and(|found| open_to_others(&found)) && path.to_str().is_some()
-            {
+            let Ok(found) = held.metadata() else {
+                continue;
+            };
+            if open_to_others(&found) && path.to_str().is_some() {
                 system.links.extend(followed.links);
+                system.held.push((held, found));
                 system.grants.push(Grant {
                     path,
                     rights: place.rights,

@@ -29,6 +29,7 @@ pub(crate) mod resolve;
 pub(crate) mod runner;
 
 use std::collections::BTreeSet;
+use std::fs::{File, Metadata};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -112,10 +113,12 @@ impl HostFacts {
 }
 
 /// What every server gets of this system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct System {
     /// The places, followed.
     pub grants: Vec<Grant>,
+    /// What lies there, each held without a right to what is in it.
+    pub held: Vec<(File, Metadata)>,
     /// Each link on the way to them, at the place where it lies.
     pub links: Vec<PathBuf>,
 }

@@ -242,9 +242,8 @@ pub fn limit_processes(processes: u64) -> Result<(), ApplyError> {
 }
 
 /// Gives up root's kernel id, on which the owner's rights hang whatever the capabilities are.
-/// The bounding set goes first: after the change there is no right to empty it.
+/// The bounding set was emptied before: after the change there is no right to.
 pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
-    drop_bounding_set()?;
     let (user, group) = (Uid::from_raw(ids.user), Gid::from_raw(ids.group));
     setresgid(group, group, group)?;
     setresuid(user, user, user)?;
@@ -344,11 +343,10 @@ fn abi(number: u32) -> ABI {
     ABI::from(i32::try_from(number).unwrap_or(0))
 }
 
-/// Empties every capability set; [`own_status`] reads them back.
+/// Empties every capability set but the bounding one; [`own_status`] reads them back.
 pub fn drop_capabilities() -> Result<(), ApplyError> {
     use caps::{CapSet, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    drop_bounding_set()?;
     for set in [
         CapSet::Ambient,
         CapSet::Inheritable,
@@ -381,8 +379,8 @@ pub fn keep_right_to_kill() -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Empties the bounding set where it can be.
-fn drop_bounding_set() -> Result<(), ApplyError> {
+/// Empties the bounding set where it can be: nothing is executed with what stood there.
+pub fn drop_bounding_set() -> Result<(), ApplyError> {
     use caps::{CapSet, Capability, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {

@@ -25,9 +25,9 @@ use super::apply::ApplyError;
 use super::lend::Lent;
 use super::links::{self, Link};
 use super::mountinfo::{self, mounts};
-use super::namespace::Namespaces;
+use super::namespace::{self, Namespaces};
 use crate::confine::spec::Inode;
-use crate::plan::grants;
+use crate::plan::{facts, grants};
 
 /// Where the new root is put together: a directory that is there on every system, and in which
 /// lies nothing that the orders may name.
@@ -87,13 +87,21 @@ enum From {
 }
 
 impl Ground {
-    /// Holds it; `links` lie on the way to it.
-    pub fn hold(paths: &[PathBuf], links: &[PathBuf]) -> Result<Self, ApplyError> {
-        let devices = DEVICES.iter().map(Path::new);
-        let paths = devices.chain(paths.iter().map(PathBuf::as_path));
-        let mut system = paths.map(Source::held).collect::<Result<Vec<_>, _>>()?;
+    /// Holds it.
+    pub fn hold() -> Result<Self, ApplyError> {
+        let found = facts::system().map_err(io::Error::other)?;
+        let prepared = namespace::prepared(&found.grants);
+        let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
+        let mut system = devices.collect::<Result<Vec<_>, _>>()?;
+        for (grant, (file, metadata)) in found.grants.into_iter().zip(found.held) {
+            if prepared.contains(&grant.path) {
+                system.push(Source::of(grant.path, file, &metadata));
+            }
+        }
         system.sort_by(|a, b| a.path.cmp(&b.path));
-        let links = links::in_root_and(links)?;
+        // Two names of one place.
+        system.dedup_by(|a, b| a.path == b.path);
+        let links = links::in_root_and(&found.links)?;
         Ok(Self { system, links })
     }
 }
@@ -281,12 +289,16 @@ impl Source {
             let error = io::Error::other("it has become a link");
             return Err(held_error(path, error));
         }
-        Ok(Self {
-            path: path.to_owned(),
+        Ok(Self::of(path.to_owned(), file, &found))
+    }
+
+    fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
+        Self {
+            path,
             from: From::Held(file),
             directory: found.is_dir(),
-            inode: inode(&found),
-        })
+            inode: inode(found),
+        }
     }
 
     fn lent(lent: Lent) -> Result<Self, ApplyError> {
