@@ -129,10 +129,8 @@ pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
                 there
             }
         };
-        there
-            .then(|| follow(path).ok())
-            .flatten()
-            .map(|followed| followed.resolved)
+        there.then(|| fs::symlink_metadata(path).ok()).flatten()?;
+        follow(path).ok().map(|followed| followed.resolved)
     })
 }
 

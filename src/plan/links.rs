@@ -95,7 +95,7 @@ pub(crate) fn without_links(path: &Path) -> io::Result<Option<(PathBuf, File)>> 
     if path.components().any(|part| part == Component::ParentDir) {
         return Ok(None);
     }
-    let plain = parts(path).fold(PathBuf::from("/"), |at, part| at.join(part));
+    let plain: PathBuf = path.components().collect();
     let how = OpenHow::new()
         .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);

@@ -10,6 +10,7 @@
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -215,25 +216,21 @@ impl Root {
     /// Holds what the orders name besides what every server gets. That must be granted, or lie in
     /// what is.
     fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
-        let there = |path: &Path| self.ground.system.iter().any(|source| source.path == path);
-        for source in &self.ground.system {
-            let device = DEVICES
-                .iter()
-                .any(|device| source.path == Path::new(device));
-            if !device
-                && !namespaces
-                    .mounted()
-                    .any(|path| source.path.starts_with(path))
-            {
+        let system = &self.ground.system;
+        let mounted: BTreeSet<&Path> = namespaces.mounted().map(PathBuf::as_path).collect();
+        for source in system {
+            let device = DEVICES.iter().any(|name| source.path == Path::new(name));
+            let granted = || source.path.ancestors().any(|path| mounted.contains(path));
+            if !device && !granted() {
                 let error = io::Error::other("it was prepared and is not granted");
                 return Err(held_error(&source.path, error));
             }
         }
         let own = |path: &Path| lent.iter().any(|lent| lent.path == path);
-        let mut granted = namespaces
-            .mounted()
-            .filter(|path| !there(path) && !own(path))
-            .map(|path| Source::held(path))
+        let mut granted = mounted
+            .into_iter()
+            .filter(|path| position(system, path).is_none() && !own(path))
+            .map(Source::held)
             .collect::<Result<Vec<_>, _>>()?;
         for lent in lent {
             granted.push(Source::lent(lent)?);
@@ -262,20 +259,23 @@ impl Root {
 
     /// The file that was mounted at a path, by its descriptor, and whether it is a directory.
     pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
-        let all = [&self.ground.system, &self.granted].into_iter();
-        all.filter_map(|sources| {
-            let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
-            match sources.get(at.ok()?)? {
+        [&self.ground.system, &self.granted]
+            .into_iter()
+            .find_map(|sources| match sources.get(position(sources, path)?)? {
                 Source {
                     from: From::Held(file),
                     directory,
                     ..
                 } => Some((file.as_fd(), *directory)),
                 _ => None,
-            }
-        })
-        .next()
+            })
     }
+}
+
+/// Where the source of a path stands among sorted ones.
+fn position(sources: &[Source], path: &Path) -> Option<usize> {
+    let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
+    at.ok()
 }
 
 impl Source {

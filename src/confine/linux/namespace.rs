@@ -122,10 +122,10 @@ fn made_anew(path: &Path) -> bool {
 fn outermost(grants: &[&Grant]) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     let mut paths: Vec<&PathBuf> = grants.iter().map(|grant| &grant.path).collect();
-    // Component by component a parent sorts before what lies in it.
+    // Component by component a parent sorts right before all that lies in it.
     paths.sort();
     for path in paths {
-        if !kept.iter().any(|parent| path.starts_with(parent)) {
+        if !kept.last().is_some_and(|parent| path.starts_with(parent)) {
             kept.push(path.clone());
         }
     }
