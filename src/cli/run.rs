@@ -3,12 +3,14 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use super::RunArgs;
+use super::args_run::RunArgs;
+use super::ended::Record;
 use crate::cli::render;
 use crate::confine::linux::apply;
 use crate::declaration::{Alias, Tools};
 use crate::error::Error;
 use crate::exit_codes;
+use crate::launch::receipts::Named;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
 use crate::plan::{RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
@@ -19,6 +21,8 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if args.dry_run {
         return super::explain::show(&request(args), args.json);
     }
+    // Before anything of ours is open: the caller names a descriptor by its number.
+    let named = Named::open(args.receipt.as_deref(), args.receipt_fd);
     let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
@@ -30,7 +34,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args));
+    let code = runtime.block_on(start_and_relay(args, named));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep() {
         Ok(()) => code,
@@ -46,12 +50,15 @@ fn request(args: &RunArgs) -> RunRequest {
     }
 }
 
-async fn start_and_relay(args: &RunArgs) -> ExitCode {
-    match permitted(args) {
-        Ok((mut prepared, filter)) => {
+async fn start_and_relay(args: &RunArgs, named: Result<Named, LaunchError>) -> ExitCode {
+    let begun = named
+        .map_err(Error::from)
+        .and_then(|named| permitted(args, named));
+    match begun {
+        Ok((mut prepared, filter, record)) => {
             say_what_differs(prepared.explanation());
             match launch::launch(&mut prepared).await {
-                Ok(running) => relay_messages(&args.alias, running, filter).await,
+                Ok(running) => relay_messages(&args.alias, running, filter, record).await,
                 Err(error) => refuse(&error.into()).await,
             }
         }
@@ -59,11 +66,12 @@ async fn start_and_relay(args: &RunArgs) -> ExitCode {
     }
 }
 
-fn permitted(args: &RunArgs) -> Result<(Prepared, Filter), Error> {
+fn permitted(args: &RunArgs, named: Named) -> Result<(Prepared, Filter, Record), Error> {
     let person = facts::person()?;
     let prepared = launch::permit(launch::prepare(&person, &request(args))?)?;
     let filter = filter(args, &prepared.explanation().declared.tools)?;
-    Ok((prepared, filter))
+    let record = Record::begin(prepared.explanation(), person, named)?;
+    Ok((prepared, filter, record))
 }
 
 /// The tools that this run offers.
@@ -97,14 +105,19 @@ fn say_what_differs(explanation: &Explanation) {
             ));
         }
     }
-    if let Some(upgraded) = &explanation.upgraded {
+    if let Some(differs) = &explanation.program.differs {
         render::note(&format!(
-            "{alias}: {upgraded}; to approve it: supervisor approve {alias}"
+            "{alias}: {differs}; to approve it: supervisor approve {alias}"
         ));
     }
 }
 
-async fn relay_messages(alias: &Alias, running: launch::Running, filter: Filter) -> ExitCode {
+async fn relay_messages(
+    alias: &Alias,
+    running: launch::Running,
+    filter: Filter,
+    record: Record,
+) -> ExitCode {
     let settings = Settings {
         alias: alias.to_string(),
         max_message_bytes: MAX_MESSAGE_BYTES,
@@ -122,15 +135,27 @@ async fn relay_messages(alias: &Alias, running: launch::Running, filter: Filter)
     let launch::Running {
         server,
         enforced,
+        low,
         home,
     } = running;
+    for place in low {
+        render::note(&format!(
+            "{alias}: the disk of {place}, which is low; who fills it is not watched"
+        ));
+    }
     tracing::info!(%alias, ?enforced, "confined");
     let relayed = relay::relay(host, server, &settings).await;
-    // Held to here: another start may empty the temporary directory now.
+    if relayed.is_err() {
+        // Nothing of it writes while it is looked at; what is left is said at the very end.
+        let _ = descendants::sweep();
+    }
+    // Looked at as long as it is held: another start may empty the temporary directory after.
+    let recorded = record.end(&enforced, relayed.as_ref().ok());
     drop(home);
-    match relayed {
-        Ok(outcome) => ExitCode::from(outcome.exit_code()),
-        Err(error) => render::failure("the relay failed", &error),
+    match (relayed, recorded) {
+        (Err(error), _) => render::failure("the relay failed", &error),
+        (Ok(_), Err(code)) => code,
+        (Ok(outcome), Ok(())) => ExitCode::from(outcome.exit_code()),
     }
 }
 

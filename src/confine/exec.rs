@@ -16,7 +16,7 @@ use nix::fcntl::AtFlags;
 use nix::libc;
 use nix::unistd::{chdir, execveat, fchdir};
 
-use super::linux::apply::{self, ApplyError};
+use super::linux::apply;
 use super::linux::mount::Root;
 use super::linux::seccomp;
 use super::shim::{At, Status, failed, hold_dir};
@@ -52,7 +52,10 @@ pub(super) fn become_server(
         _ => None,
     };
     let ruleset = apply::build_ruleset(&spec.rules.landlock, held).at(Step::Grants)?;
-    limit(spec, root.is_some()).at(Step::Limits)?;
+    apply::limit(&spec.rules.limits).at(Step::Limits)?;
+    if let (Some(namespaces), Some(_)) = (&spec.rules.namespaces, root) {
+        apply::limit_processes(namespaces.processes).at(Step::Limits)?;
+    }
     apply::no_new_privs().at(Step::Capabilities)?;
     let process = match root {
         Some(_) => process,
@@ -77,15 +80,6 @@ pub(super) fn become_server(
     status.report(&Report::Enforced(enforced)).at(Step::Exec)?;
     seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
     execveat(&program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
-}
-
-/// Resource limits; that of processes counts in a user namespace of its own only.
-fn limit(spec: &Spec, inside: bool) -> Result<(), ApplyError> {
-    apply::limit(&spec.rules.limits)?;
-    match &spec.rules.namespaces {
-        Some(namespaces) if inside => apply::limit_processes(namespaces.processes),
-        _ => Ok(()),
-    }
 }
 
 /// Holds the program by descriptor and compares it, and the script it runs, with what was

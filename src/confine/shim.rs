@@ -121,7 +121,12 @@ fn confine(
     match place {
         Place::Inside => inside(orders, status, keyring),
         Place::Outside => {
-            status.report(&begun(keyring, None)).at(Step::Stage)?;
+            let begun = Begun {
+                keyring,
+                refused: None,
+                first: None,
+            };
+            status.report(&Report::Begun(begun)).at(Step::Stage)?;
             if orders.next::<Begin>().at(Step::Spec)?.is_none() {
                 return Ok(0);
             }
@@ -133,14 +138,15 @@ fn confine(
     }
 }
 
-fn begun(keyring: bool, refused: Option<String>) -> Report {
-    Report::Begun(Begun { keyring, refused })
-}
-
 /// Enters namespaces, and starts the first process in them.
 fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, Failed> {
     let refuse = |status: &mut Status, error: &ApplyError| {
-        let report = begun(keyring, Some(error.to_string()));
+        let begun = Begun {
+            keyring,
+            refused: Some(error.to_string()),
+            first: None,
+        };
+        let report = Report::Begun(begun);
         status.report(&report).at(Step::Stage).map(|()| FAILED)
     };
     if let Err(error) = entry::enter() {
@@ -156,7 +162,6 @@ fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, F
     if let Err(error) = entry::settle(&begin) {
         return refuse(status, &error);
     }
-    status.report(&begun(keyring, None)).at(Step::Stage)?;
     apply::not_dumpable().at(Step::Namespaces)?;
     let (lifeline, held) = io::pipe().at(Step::Stage)?;
     // What is sent to the group is for the next process, which passes it on.
@@ -165,6 +170,12 @@ fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, F
         drop(held);
         return init::init(ground, orders, status, (&lifeline, &null));
     };
+    let begun = Begun {
+        keyring,
+        refused: None,
+        first: Some(child.pid()),
+    };
+    status.report(&Report::Begun(begun)).at(Step::Stage)?;
     status.let_go();
     drop((lifeline, orders, ground));
     apply::keep_right_to_kill().at(Step::Capabilities)?;
@@ -230,3 +241,49 @@ at!(
     serde_json::Error,
     NulError
 );
+
+#[cfg(test)]
+mod tests {
+    /// The steps in a text, `room::function`, in their order.
+    fn steps(text: &str, rooms: &[&str], end: &[char]) -> Vec<String> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for room in rooms {
+            for (at, _) in text.match_indices(&format!("{room}::")) {
+                let rest = text.get(at..).unwrap();
+                let name = |c: char| c.is_ascii_lowercase() || c == '_' || c == ':';
+                let length = rest.find(|c| !name(c)).unwrap_or(rest.len());
+                let (step, after) = rest.split_at(length);
+                if after.starts_with(end) {
+                    found.push((at, step.to_owned()));
+                }
+            }
+        }
+        found.sort();
+        found.into_iter().map(|(_, step)| step).collect()
+    }
+
+    #[test]
+    fn the_page_names_the_steps_of_the_code_in_their_order() {
+        const ROOMS: [&str; 4] = ["apply", "entry", "mount", "seccomp"];
+        let sources = [
+            include_str!("shim.rs"),
+            include_str!("init.rs"),
+            include_str!("exec.rs"),
+        ];
+        // Called by the step that it belongs to.
+        let parts = ["apply::stat"];
+        let code: Vec<String> = sources
+            .iter()
+            .map(|source| source.split("#[cfg(test)]").next().unwrap())
+            .flat_map(|source| steps(source, &ROOMS, &['(', ')']))
+            .filter(|step| !parts.contains(&step.as_str()))
+            .collect();
+        let page = include_str!("../../docs/confinement-linux.md");
+        let rows: String = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `"))
+            .map(|row| format!("{}\n", row.split('|').next().unwrap()))
+            .collect();
+        assert_eq!(steps(&rows, &ROOMS, &['`']), code);
+    }
+}

@@ -114,6 +114,14 @@ impl Spec {
                 namespaces.is_some_and(|own| own.network),
                 Mechanism::NetworkNamespace,
             ),
+            (
+                namespaces.is_some_and(|own| own.terminals),
+                Mechanism::OwnTerminals,
+            ),
+            (
+                namespaces.is_some_and(|own| own.pid_max.is_some()),
+                Mechanism::PidMax,
+            ),
             (self.keyring, Mechanism::Keyring),
             (self.rules.ids.is_some(), Mechanism::UnprivilegedId),
             (landlock.scoped, Mechanism::LandlockScopes),
@@ -129,6 +137,7 @@ impl Spec {
         }
         set.extend(self.rules.seccomp.iter().map(|filter| match filter {
             Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+            Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
             Filter::NoUnix => Mechanism::SeccompNoUnix,
             Filter::NoNetwork => Mechanism::SeccompNoNetwork,
             Filter::OwnProcess => Mechanism::SeccompOwnProcess,
@@ -160,6 +169,8 @@ pub struct Begun {
     pub keyring: bool,
     /// Why it is not in the namespaces it was to enter. It has ended then.
     pub refused: Option<String>,
+    /// The first process of its namespaces, where it is in some.
+    pub first: Option<u32>,
 }
 
 /// What the kernel took.

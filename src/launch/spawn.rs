@@ -8,21 +8,25 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
+use super::watch::Watch;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
+use crate::confine::linux::cgroup::Cgroup;
 use crate::confine::linux::entry;
 use crate::confine::linux::lend::Lent;
 use crate::confine::orders::{self, Giver};
 use crate::confine::shim::{self, Ends, Place};
-use crate::confine::spec::{Begin, Begun, Enforced, Report, Spec};
+use crate::confine::spec::{Begin, Begun, Enforced, Failed, Report, Spec, Step};
 use crate::plan::held::Held;
 use crate::relay::{Process, Server};
+use crate::text;
 
 /// How long the shim may take for a step of its own; it takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -41,6 +45,8 @@ pub struct Shim {
     said: Vec<u8>,
     /// What it could enter, where it said so early.
     begun: Option<Begun>,
+    /// The first process of its namespaces.
+    first: Option<u32>,
 }
 
 impl Shim {
@@ -80,6 +86,7 @@ impl Shim {
             status,
             said: Vec::new(),
             begun: None,
+            first: None,
         })
     }
 
@@ -112,6 +119,7 @@ impl Shim {
     pub fn begun(&mut self) -> Result<Begun, LaunchError> {
         loop {
             if let Some(begun) = self.begun.take() {
+                self.first = begun.first;
                 return Ok(begun);
             }
             match self.report()? {
@@ -133,22 +141,27 @@ impl Shim {
                 return understood(&line);
             }
             let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut asked, limit).map_err(|errno| LaunchError::Spawn(errno.into()))? {
-                0 => return Err(LaunchError::Spawn(io::ErrorKind::TimedOut.into())),
-                _ => {
-                    let mut some = [0; 512];
-                    let count = self.status.read(&mut some).map_err(LaunchError::Spawn)?;
-                    if count == 0 {
-                        return Err(wordless());
-                    }
-                    self.said.extend(some.iter().take(count));
-                }
+            match poll(&mut asked, limit) {
+                Ok(0) => return Err(LaunchError::Spawn(io::ErrorKind::TimedOut.into())),
+                // The end of a child is told by a signal.
+                Err(Errno::EINTR) => continue,
+                polled => polled.map_err(|errno| LaunchError::Spawn(errno.into()))?,
+            };
+            let mut some = [0; 512];
+            let count = self.status.read(&mut some).map_err(LaunchError::Spawn)?;
+            if count == 0 {
+                return Err(wordless());
             }
+            self.said.extend(some.iter().take(count));
         }
     }
 
     /// Gives it its orders and reads its status to the end: the exec, or the shim's end.
-    async fn order(mut self, spec: &Spec, lent: &[Lent]) -> Result<(Server, Vec<u8>), LaunchError> {
+    async fn order(
+        mut self,
+        spec: &Spec,
+        lent: &[Lent],
+    ) -> Result<(Ordered, Vec<u8>), LaunchError> {
         let mounts: Vec<_> = lent.iter().map(|lent| lent.mount.as_fd()).collect();
         give(&mut self.orders, spec, &mounts)?;
         let Self {
@@ -160,30 +173,37 @@ impl Shim {
             status,
             said: mut reports,
             begun: _,
+            first: _,
         } = self;
         drop(orders);
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
-        let group = process.id();
-        let server = Server {
-            stdin: stdin.into(),
-            stdout: stdout.into(),
-            stderr: stderr.into(),
+        let ordered = Ordered {
             process,
-            group,
+            stdin,
+            stdout,
+            stderr,
         };
         match timeout(LIMIT, status.read_to_end(&mut reports)).await {
-            Ok(Ok(_)) => Ok((server, reports)),
-            Ok(Err(error)) => Err(end(server, LaunchError::Spawn(error)).await),
+            Ok(Ok(_)) => Ok((ordered, reports)),
+            Ok(Err(error)) => Err(end(ordered.process, LaunchError::Spawn(error)).await),
             Err(_) => {
                 let why = format!(
                     "no word from the confining process in {} s",
                     LIMIT.as_secs()
                 );
-                Err(end(server, LaunchError::Unconfirmed(why)).await)
+                Err(end(ordered.process, LaunchError::Unconfirmed(why)).await)
             }
         }
     }
+}
+
+/// A shim that has its orders, and so became a server or ended.
+struct Ordered {
+    process: Process,
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    stderr: PipeReader,
 }
 
 /// Gives an order; where the shim has ended, it has said why.
@@ -216,11 +236,21 @@ fn unexpected(report: Report) -> LaunchError {
 }
 
 /// Ends a child and passes on why.
-async fn end(mut server: Server, error: LaunchError) -> LaunchError {
-    server.process.kill();
+async fn end(mut process: Process, error: LaunchError) -> LaunchError {
+    process.kill();
     // It is killed by now; waiting leaves no zombie behind.
-    let _ = timeout(LIMIT, server.process.wait()).await;
+    let _ = timeout(LIMIT, process.wait()).await;
     error
+}
+
+/// A server that was started.
+pub struct Started {
+    /// Its pipes and its process.
+    pub server: Server,
+    /// What the kernel took.
+    pub enforced: Enforced,
+    /// Writable directories on a disk that was low already, each with what is free there.
+    pub low: Vec<String>,
 }
 
 /// Starts the server of a permitted explanation with these variables, by a shim that waits.
@@ -228,20 +258,43 @@ async fn end(mut server: Server, error: LaunchError) -> LaunchError {
 /// # Errors
 /// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
 /// plan asks for is in force or the shim ended without a word, [`LaunchError::Spawn`] where it
-/// could not be spoken to. In each case no process of it is left.
+/// could not be spoken to, [`LaunchError::Watch`] where its limits cannot be watched. In each case no process of it is left.
 pub async fn spawn(
     explanation: &Explanation,
     shim: Shim,
     lent: Vec<Lent>,
     env: Vec<(String, SecretString)>,
-) -> Result<(Server, Enforced), LaunchError> {
+) -> Result<Started, LaunchError> {
     let spec = spec(explanation, &lent, env)?;
-    let (server, reports) = shim.order(&spec, &lent).await?;
+    // Before it has its orders: all that it starts from there on is in the group too.
+    let cgroup = group(explanation, &shim)?;
+    let (ordered, reports) = shim.order(&spec, &lent).await?;
     drop((spec, lent));
-    match judge(explanation, &reports) {
-        Ok(enforced) => Ok((server, enforced)),
-        Err(error) => Err(end(server, error).await),
+    match judge(explanation, &reports, cgroup.is_some()) {
+        Ok(enforced) => started(explanation, ordered, enforced, cgroup),
+        Err(error) => Err(end(ordered.process, error).await),
     }
+}
+
+/// The control group that the plan asks for, with the processes of the shim in it.
+fn group(explanation: &Explanation, shim: &Shim) -> Result<Option<Cgroup>, LaunchError> {
+    let Some(bounds) = &explanation.lowered.cgroup else {
+        return Ok(None);
+    };
+    let outer = u32::try_from(shim.process.id().as_raw()).map_err(io::Error::other);
+    let outer = outer.map_err(LaunchError::Spawn)?;
+    let made = Cgroup::make(bounds).and_then(|group| {
+        for process in [Some(outer), shim.first].into_iter().flatten() {
+            group.enter(process)?;
+        }
+        Ok(group)
+    });
+    made.map(Some).map_err(|error| LaunchError::Step {
+        failed: Failed {
+            step: Step::Limits,
+            why: format!("control group: {error}"),
+        },
+    })
 }
 
 fn spec(
@@ -271,8 +324,44 @@ fn spec(
     })
 }
 
-/// Whether what the shim said is all that the plan asks for.
-fn judge(explanation: &Explanation, reports: &[u8]) -> Result<Enforced, LaunchError> {
+/// The server, watched from now on.
+fn started(
+    explanation: &Explanation,
+    ordered: Ordered,
+    enforced: Enforced,
+    cgroup: Option<Cgroup>,
+) -> Result<Started, LaunchError> {
+    let group = ordered.process.id();
+    let main = u32::try_from(group.as_raw()).map_err(io::Error::other);
+    let main = main.map_err(LaunchError::Spawn)?;
+    let namespaces = explanation.lowered.namespaces.as_ref();
+    let in_memory = namespaces.map(|own| own.in_memory.as_slice());
+    let watch =
+        Watch::begin(&explanation.plan, main, in_memory, cgroup).map_err(LaunchError::Watch)?;
+    let low = watch
+        .low()
+        .map(|(place, free)| format!("{}: {} free", text::path(place), text::size(free)))
+        .collect();
+    Ok(Started {
+        server: Server {
+            stdin: ordered.stdin.into(),
+            stdout: ordered.stdout.into(),
+            stderr: ordered.stderr.into(),
+            process: ordered.process,
+            group,
+            bounds: Box::new(watch),
+        },
+        enforced,
+        low,
+    })
+}
+
+/// Whether what the shim said, with the group that it was moved to, is all that the plan asks for.
+fn judge(
+    explanation: &Explanation,
+    reports: &[u8],
+    grouped: bool,
+) -> Result<Enforced, LaunchError> {
     let mut enforced = None;
     for line in reports
         .split(|byte| *byte == b'\n')
@@ -284,19 +373,16 @@ fn judge(explanation: &Explanation, reports: &[u8]) -> Result<Enforced, LaunchEr
             other => return Err(unexpected(other)),
         }
     }
-    let enforced = enforced.ok_or_else(wordless)?;
-    // What the supervisor itself does is not the shim's to confirm.
-    let ours = [
-        Mechanism::ProcessGroup,
-        Mechanism::Check,
-        Mechanism::Approval,
-        Mechanism::Supervisor,
-    ];
+    let mut enforced = enforced.ok_or_else(wordless)?;
+    // Made, entered and read back from outside.
+    let grouped = grouped.then_some(Mechanism::Cgroup);
+    enforced.mechanisms.extend(grouped);
     let missing: Vec<String> = explanation
         .confinement
         .mechanisms
         .iter()
-        .filter(|mechanism| !ours.contains(mechanism) && !enforced.mechanisms.contains(mechanism))
+        // What the supervisor itself does is not the shim's to confirm.
+        .filter(|mechanism| !mechanism.is_supervisors() && !enforced.mechanisms.contains(mechanism))
         .map(|mechanism| format!("{mechanism:?}"))
         .collect();
     if missing.is_empty() {

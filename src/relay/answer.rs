@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+#[cfg(test)]
+use super::Over;
 use super::envelope::Id;
 use super::{End, Exit, Refusal};
 
@@ -24,12 +26,20 @@ pub(super) const TOO_MANY: i64 = -31_123;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 4] = [
+pub(crate) const OWN: [(&str, i64); 7] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
     ("too-many-requests", TOO_MANY),
+    named_over(Over::Memory { limit: 0 }),
+    named_over(Over::Processes { limit: 0 }),
+    named_over(Over::Disk { free: 0, floor: 0 }),
 ];
+
+#[cfg(test)]
+const fn named_over(over: Over) -> (&'static str, i64) {
+    (over.code(), over.number())
+}
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -119,6 +129,7 @@ pub(crate) fn stopped(exit: Exit, end: End) -> String {
             "{fate}, since the host closed its pipes and the server did not end within 1 s,"
         ),
         End::Signalled(number) => format!("{fate}, since the supervisor got {},", signal(number)),
+        End::Over(over) => format!("{fate}, since {over},"),
         End::ServerEnded | End::ServerClosed => fate,
     }
 }

@@ -292,13 +292,16 @@ impl Gate {
             Gone::Mute => ("closed its stdout".to_owned(), None),
         };
         let message = format!("server {alias} {fate} before it answered {what}");
-        let hint = self.hint();
+        let (code, number, hint) = match gone {
+            Gone::Stopped(_, End::Over(over)) => (over.code(), over.number(), over.hint(alias)),
+            _ => ("server-ended", answer::SERVER_ENDED, self.hint()),
+        };
         let data = Data {
-            code: "server-ended",
+            code,
             hint: Some(&hint),
             exit,
         };
-        answer::error(Some(id), answer::SERVER_ENDED, &message, Some(data))
+        answer::error(Some(id), number, &message, Some(data))
     }
 
     pub(super) fn hint(&self) -> String {

@@ -11,6 +11,7 @@
 //! - `reject` what is no message · `salvage` the ids in it · `ledger` the open requests ·
 //!   `answer` our own messages
 //! - `filter` which tools a run offers · `process` the server by its descriptor
+//! - `over` the word that a server is over a limit
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
 //!
@@ -26,6 +27,7 @@ mod gate;
 mod host;
 mod lane;
 mod ledger;
+mod over;
 pub(crate) mod peer;
 mod port;
 mod process;
@@ -42,12 +44,14 @@ mod stderr;
 mod tests;
 
 use std::os::fd::OwnedFd;
+use std::time::Instant;
 
 use nix::unistd::Pid;
 
 pub use error::RelayError;
 pub use filter::Filter;
 pub use host::Host;
+pub use over::{Bounds, Over};
 pub use process::Process;
 pub use refuse::refuse;
 
@@ -64,6 +68,8 @@ pub struct Server {
     pub process: Process,
     /// The process group (and session) that the main process leads.
     pub group: Pid,
+    /// What ends it when it is over a limit.
+    pub bounds: Box<dyn Bounds>,
 }
 
 /// What the relay must know of the declaration and of `settings.json`.
@@ -115,6 +121,8 @@ pub enum End {
     ServerEnded,
     /// The server closed its stdin or stdout, and was ended for it.
     ServerClosed,
+    /// The server was over a limit, and was ended for it.
+    Over(Over),
 }
 
 /// What passed, and what did not.
@@ -151,6 +159,8 @@ pub struct Outcome {
     pub exit: Exit,
     /// What began the end.
     pub end: End,
+    /// Until when the relay could have taken, where somebody waits for our end.
+    pub by: Option<Instant>,
     /// What passed.
     #[cfg_attr(
         not(test),

@@ -22,7 +22,7 @@ use super::port::{Inlet, Outlet, Way};
 use super::process::Process;
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
+use super::{Bounds, End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -53,6 +53,7 @@ pub(super) struct Run {
     pub(super) scratch: Vec<u8>,
     process: Process,
     group: Pid,
+    bounds: Box<dyn Bounds>,
     after_server: fn(),
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
@@ -107,6 +108,7 @@ impl Run {
             scratch: vec![0; STDERR_CHUNK],
             process: server.process,
             group: server.group,
+            bounds: server.bounds,
             after_server: settings.after_server,
             signals: [
                 listen(SignalKind::terminate())?,
@@ -135,6 +137,7 @@ impl Run {
             // Not reaped in the time there was: it got SIGKILL, and nothing else can have come of it.
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
+            by: self.shutdown.by().map(Instant::into_std),
             counters,
             tail: self.record.into_tail(),
         })
@@ -145,6 +148,7 @@ impl Run {
         if let Err(error) = self.watch_exit(cx) {
             return Poll::Ready(Err(error));
         }
+        self.watch_bounds(cx);
         self.watch_clock(cx);
         for _ in 0..TURNS {
             let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
@@ -182,6 +186,18 @@ impl Run {
         }
     }
 
+    fn watch_bounds(&mut self, cx: &mut Context<'_>) {
+        if self.exit.is_some() {
+            return;
+        }
+        if let Poll::Ready(over) = self.bounds.poll_over(cx)
+            && let Some(action) = self.shutdown.over_limit(Instant::now(), over)
+        {
+            self.close_server();
+            self.act(action);
+        }
+    }
+
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
         if self.exit.is_some() {
             return Ok(());
@@ -190,6 +206,10 @@ impl Run {
             return Ok(());
         };
         self.exit = Some(exit.map_err(RelayError::Wait)?);
+        if let Some(over) = self.bounds.ended() {
+            // The kernel was quicker: there is nothing left to kill.
+            let _ = self.shutdown.over_limit(Instant::now(), over);
+        }
         self.shutdown.exited(Instant::now());
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
@@ -265,7 +285,7 @@ impl Run {
         }
         self.settled = true;
         let (gone, fate) = match self.shutdown.end() {
-            Some(end @ (End::HostLeft | End::Signalled(_))) if exit.code() != 0 => {
+            Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
                 (Gone::Stopped(exit, end), answer::stopped(exit, end))
             }
             _ => (Gone::Ended(exit), answer::fate(exit)),

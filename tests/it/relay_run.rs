@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::{Host, TestContext, everybody};
+use crate::attack::WITHOUT;
+use crate::support::{Host, TestContext, Who, everybody};
 
 /// A server that closes its output and lives on: the pipe must end with it, though others on the
 /// way to the server had it too.
@@ -12,10 +13,12 @@ fn a_server_that_closes_its_output_is_seen_to_do_so() {
     for who in everybody() {
         let context = TestContext::new(who);
         context.approved("s", &[], &[&program, "close-stdout"]);
-        for command in [
-            context.supervisor(&["run", "s"]),
-            context.without_namespaces(&["run", "s"]),
-        ] {
+        context.approved("w", &WITHOUT, &[&program, "close-stdout"]);
+        let mut commands = vec![context.supervisor(&["run", "s"])];
+        if who == Who::Ordinary {
+            commands.push(context.without_namespaces(&["run", "w"]));
+        }
+        for command in commands {
             let mut host = Host::start(command);
             host.initialize();
             let call = json!({"name": "go", "arguments": {}});

@@ -11,10 +11,10 @@
 )]
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -49,6 +49,8 @@ const LINKS: [(&str, &str); 4] = [
     ("/dev/stdout", "/proc/self/fd/1"),
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
+/// Where pseudo-terminals are.
+pub const TERMINALS: &str = "/dev/pts";
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 /// Directories of the new root, a parent first.
@@ -69,8 +71,8 @@ pub struct Root {
     granted: Vec<Source>,
     /// The mount that the machine's own root is.
     machine: Machine,
-    /// Bounds of the user namespace, open to be written.
-    bounds: Vec<(&'static str, File)>,
+    /// The settings below `/proc/sys`, held before they were closed.
+    settings: Option<File>,
 }
 
 /// What is mounted for the server at a path.
@@ -116,7 +118,7 @@ impl Root {
             ground,
             granted: Vec::new(),
             machine,
-            bounds: Vec::new(),
+            settings: None,
         };
         // Others than the one who makes it look a path up in it.
         umask(Mode::S_IWGRP | Mode::S_IWOTH);
@@ -136,16 +138,9 @@ impl Root {
         let at = inside(Path::new("proc"));
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
-        for name in [
-            "max_user_namespaces",
-            "max_inotify_instances",
-            "max_inotify_watches",
-        ] {
-            let file = OpenOptions::new()
-                .write(true)
-                .open(at.join("sys/user").join(name))?;
-            self.bounds.push((name, file));
-        }
+        let mut options = OpenOptions::new();
+        let held = options.read(true).custom_flags(libc::O_PATH);
+        self.settings = Some(held.open(at.join("sys"))?);
         for name in MACHINE {
             let part = at.join(name);
             let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
@@ -182,33 +177,62 @@ impl Root {
         for place in &namespaces.in_memory {
             memory(&inside(place), &size)?;
         }
-        for Link { path, target } in self.links(namespaces)? {
+        let links = self.links(namespaces)?;
+        let below = links.iter().map(|link| link.path.as_path());
+        let below = below.chain(self.granted.iter().map(|source| source.path.as_path()));
+        for path in below {
+            hide_way(path, &namespaces.in_memory)?;
+        }
+        for Link { path, target } in links {
             link(&path, &target)?;
         }
-        let read_only = |source: &Source| !namespaces.is_writable(&source.path);
         for source in &self.granted {
-            source.bind(read_only(source), self.machine)?;
-            // One that lies in it was covered by it.
-            for below in self.ground.system.iter().filter(|system| {
-                system.path.starts_with(&source.path) && namespaces.mounts(&system.path)
-            }) {
-                below.bind(read_only(below), self.machine)?;
-            }
+            self.bind(source, namespaces)?;
+        }
+        for source in self
+            .ground
+            .system
+            .iter()
+            .filter(|source| self.is_covered(source, namespaces))
+        {
+            self.bind(source, namespaces)?;
         }
         for (name, target) in LINKS {
             link(Path::new(name), Path::new(target))?;
         }
+        if namespaces.terminals {
+            own_terminals()?;
+        }
         Ok(())
     }
 
+    fn bind(&self, source: &Source, namespaces: &Namespaces) -> Result<(), ApplyError> {
+        let read_only = !namespaces.is_writable(&source.path);
+        source.bind(read_only, self.machine)
+    }
+
+    /// Whether what every server gets was covered by what the orders name, and is granted as
+    /// itself.
+    fn is_covered(&self, source: &Source, namespaces: &Namespaces) -> bool {
+        let granted = self.granted.iter().map(|granted| &granted.path);
+        let mut above = granted.chain(&namespaces.in_memory);
+        above.any(|above| source.path.starts_with(above)) && namespaces.mounts(&source.path)
+    }
+
+    /// Bounds what the namespaces may make, by settings of their own.
     fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
-        for (name, mut file) in self.bounds.drain(..) {
-            let value = match name {
-                "max_inotify_instances" => namespaces.inotify_instances,
-                "max_inotify_watches" => namespaces.inotify_watches,
-                _ => 0,
-            };
-            file.write_all(value.to_string().as_bytes())?;
+        let settings = self.settings.take();
+        let held = settings.ok_or_else(|| io::Error::other("no settings are held"))?;
+        let settings = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        if let Some(bound) = namespaces.pid_max {
+            bound_numbers(&settings.join("kernel/pid_max"), bound)?;
+        }
+        for (name, value) in [
+            ("max_user_namespaces", namespaces.nested),
+            ("max_inotify_instances", namespaces.inotify_instances),
+            ("max_inotify_watches", namespaces.inotify_watches),
+        ] {
+            fs::write(settings.join("user").join(name), value.to_string())?;
         }
         Ok(())
     }
@@ -410,6 +434,49 @@ pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
     Ok(())
 }
 
+/// Mode of a directory that is only on the way to something: it is gone through, not listed.
+const ON_THE_WAY: u32 = 0o111;
+
+/// A path below a place in memory gets its way there in a mount of its own, which is closed with
+/// the others: the server may list and change the place, and neither list nor change what lies on
+/// the way to what it is granted.
+fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<(), ApplyError> {
+    let place = in_memory.iter().find(|place| path.starts_with(place));
+    let Some((place, rest)) = place.and_then(|place| Some((place, path.strip_prefix(place).ok()?)))
+    else {
+        return Ok(());
+    };
+    let mut parts = rest.components();
+    let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
+        return Ok(());
+    };
+    let at = inside(&place.join(first));
+    match fs::create_dir(&at) {
+        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")),
+        // For another path.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the directories above a path that are not there.
+fn way(at: &Path) -> io::Result<()> {
+    let mut directories = DirBuilder::new();
+    directories.recursive(true).mode(ON_THE_WAY);
+    at.parent()
+        .map_or(Ok(()), |parent| directories.create(parent))
+}
+
+/// Pseudo-terminals that are there for nobody else (`Documentation/filesystems/devpts.rst`).
+fn own_terminals() -> Result<(), ApplyError> {
+    let at = inside(Path::new(TERMINALS));
+    fs::create_dir(&at)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let options = Some("newinstance,ptmxmode=0666,mode=0600");
+    mount(Some("devpts"), &at, Some("devpts"), flags, options)?;
+    link(Path::new("/dev/ptmx"), Path::new("pts/ptmx"))
+}
+
 /// A place to mount at, and the directories above it. In a source that is mounted already it is
 /// there.
 fn place(at: &Path, directory: bool) -> io::Result<()> {
@@ -422,9 +489,7 @@ fn place(at: &Path, directory: bool) -> io::Result<()> {
     };
     let made = match make() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(at)?;
             make()
         }
         made => made,
@@ -441,9 +506,7 @@ fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     let at = inside(path);
     let made = match symlink(target, &at) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(&at)?;
             symlink(target, &at)
         }
         made => made,
@@ -470,6 +533,19 @@ fn close(at: &Path, read_only: bool) -> Result<(), ApplyError> {
         return Ok(());
     }
     remount(at, wanted)
+}
+
+/// Bounds the numbers that processes and threads of this namespace are given, and so how many there
+/// are, whoever they belong to. Only for a kernel that keeps this setting for each namespace: on
+/// another it would be the machine's.
+fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
+    fs::write(setting, bound.to_string())?;
+    let taken = fs::read_to_string(setting)?;
+    if taken.trim().parse() == Ok(bound) {
+        Ok(())
+    } else {
+        Err(ApplyError::Partial(format!("pid_max is {taken}")))
+    }
 }
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not
@@ -510,7 +586,8 @@ fn open(namespaces: &Namespaces) -> io::Result<Vec<(PathBuf, MsFlags)>> {
 fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
     let open = namespaces.is_writable(mounted)
         || namespaces.in_memory.iter().any(|place| mounted == place)
-        || mounted == Path::new("/proc");
+        || mounted == Path::new("/proc")
+        || mounted == Path::new(TERMINALS);
     let mut flags = MsFlags::MS_NOSUID;
     if !open {
         flags |= MsFlags::MS_RDONLY;

@@ -77,8 +77,10 @@ impl fmt::Display for Arch {
 pub enum Filter {
     /// What servers need; ENOSYS to the rest. Always installed.
     Allow,
-    /// What is dangerous, by name or argument: EPERM. Always installed.
+    /// What is dangerous, by name or argument: EPERM. Installed unless the next one is.
     Deny,
+    /// The same but for namespaces of one's own (`--allow nested-sandbox`).
+    DenyButNamespaces,
     /// N2 without a mount namespace and below Landlock ABI 9: no local socket but joined ones that
     /// reach only each other.
     NoUnix,
@@ -92,12 +94,13 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Its name in the data, in a spec and for a person.
+    /// Its name in a spec and for a person.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Deny => "deny",
+            Self::DenyButNamespaces => "deny-but-namespaces",
             Self::NoUnix => "no-unix",
             Self::NoNetwork => "no-network",
             Self::OwnProcess => "own-process",
@@ -177,7 +180,12 @@ pub(crate) fn install(filters: &[Filter]) -> Result<(), SeccompError> {
 /// `allow`, `deny`, then any others, each once and in their order.
 fn in_order(filters: impl Iterator<Item = Filter>) -> Result<(), SeccompError> {
     let filters: Vec<Filter> = filters.collect();
-    if filters.starts_with(&[Filter::Allow, Filter::Deny]) && filters.is_sorted_by(|a, b| a < b) {
+    let base = matches!(
+        filters.as_slice(),
+        [Filter::Allow, Filter::Deny | Filter::DenyButNamespaces, rest @ ..]
+            if !rest.contains(&Filter::DenyButNamespaces)
+    );
+    if base && filters.is_sorted_by(|a, b| a < b) {
         Ok(())
     } else {
         Err(SeccompError::Order)

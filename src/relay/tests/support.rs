@@ -105,6 +105,7 @@ fn start(words: &[&str]) -> Server {
         stdout: child.stdout.take().unwrap().into(),
         stderr: child.stderr.take().unwrap().into(),
         group: Pid::from_raw(child.id().try_into().unwrap()),
+        bounds: Box::new(()),
         process: Process::of(child.id()).unwrap(),
     }
 }

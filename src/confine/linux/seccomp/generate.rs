@@ -9,11 +9,21 @@ use std::fmt::Write;
 use seccompiler::{TargetArch, compile_from_json, sock_filter};
 use serde_json::{Value, json};
 
-use super::{Arch, Instruction};
+use super::{Arch, Filter, Instruction};
 
 const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 const IF_AT_LEAST: u16 = 0x35;
+/// All of them.
+const FILTERS: [Filter; 7] = [
+    Filter::Allow,
+    Filter::Deny,
+    Filter::DenyButNamespaces,
+    Filter::NoUnix,
+    Filter::NoNetwork,
+    Filter::OwnProcess,
+    Filter::OwnIpc,
+];
 /// Loads the architecture, compares it, ends the process, loads the number.
 const PROLOGUE: usize = 4;
 
@@ -32,6 +42,36 @@ impl Arch {
             Self::Aarch64 => TargetArch::aarch64,
         }
     }
+}
+
+impl Filter {
+    /// The parts of the data that it is made of.
+    pub(super) const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Allow => &["allow"],
+            Self::Deny => &["deny", "no-namespaces"],
+            Self::DenyButNamespaces => &["deny"],
+            Self::NoUnix => &["no-unix"],
+            Self::NoNetwork => &["no-network"],
+            Self::OwnProcess => &["own-process"],
+            Self::OwnIpc => &["own-ipc"],
+        }
+    }
+}
+
+/// Every filter, joined of its parts, which have the same actions.
+pub(super) fn whole(arch: Arch) -> BTreeMap<&'static str, Value> {
+    let data: BTreeMap<String, Value> = serde_json::from_str(arch.text()).unwrap();
+    let joined = |filter: Filter| {
+        let mut parts = filter.parts().iter().map(|part| &data[*part]);
+        let mut whole = parts.next().unwrap().clone();
+        for part in parts {
+            let rules = whole["filter"].as_array_mut().unwrap();
+            rules.extend(part["filter"].as_array().unwrap().iter().cloned());
+        }
+        (filter.name(), whole)
+    };
+    FILTERS.map(joined).into()
 }
 
 /// From this number on, up to that of the next, calls are judged so.
@@ -116,9 +156,8 @@ fn search(regions: &[Region]) -> Vec<Instruction> {
 
 /// The text of the file beside the data.
 pub(super) fn text(arch: Arch) -> String {
-    let data: BTreeMap<String, Value> = serde_json::from_str(arch.text()).unwrap();
     let mut text = String::from("[\n");
-    for (name, filter) in &data {
+    for (name, filter) in &whole(arch) {
         writeln!(text, "    (\"{name}\", &[").unwrap();
         for (code, jt, jf, k) in compile(arch, filter) {
             let k = match code {
