@@ -10,7 +10,7 @@
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `reject` what is no message · `salvage` the ids in it · `ledger` the open requests ·
 //!   `answer` our own messages
-//! - `filter` which tools a run offers
+//! - `filter` which tools a run offers · `process` the server by its descriptor
 //! - `over` the word that a server is over a limit
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
@@ -30,6 +30,7 @@ mod ledger;
 mod over;
 pub(crate) mod peer;
 mod port;
+mod process;
 mod pump;
 mod refuse;
 mod reject;
@@ -42,28 +43,29 @@ mod stderr;
 #[cfg(test)]
 mod tests;
 
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use nix::unistd::Pid;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 pub use error::RelayError;
 pub use filter::Filter;
 pub use host::Host;
 pub use over::{Bounds, Over};
+pub use process::Process;
 pub use refuse::refuse;
 
 /// A server that was started.
 #[derive(Debug)]
 pub struct Server {
     /// Our end of its stdin.
-    pub stdin: ChildStdin,
+    pub stdin: OwnedFd,
     /// Our end of its stdout.
-    pub stdout: ChildStdout,
+    pub stdout: OwnedFd,
     /// Our end of its stderr.
-    pub stderr: ChildStderr,
+    pub stderr: OwnedFd,
     /// Its main process, which the relay waits for.
-    pub process: Child,
+    pub process: Process,
     /// The process group (and session) that the main process leads.
     pub group: Pid,
     /// What ends it when it is over a limit.

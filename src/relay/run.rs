@@ -6,15 +6,12 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
-use std::pin::{Pin, pin};
-use std::process::ExitStatus;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -22,6 +19,7 @@ use super::gate::{Fault, Gate, Gone};
 use super::host::Ports;
 use super::lane::Lane;
 use super::port::{Inlet, Outlet, Way};
+use super::process::Process;
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
 use super::{Bounds, End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
@@ -53,7 +51,7 @@ pub(super) struct Run {
     pub(super) told: Vec<Fault>,
     /// What the server's stderr is read into.
     pub(super) scratch: Vec<u8>,
-    process: Child,
+    process: Process,
     group: Pid,
     bounds: Box<dyn Bounds>,
     after_server: fn(),
@@ -82,9 +80,9 @@ impl Run {
             stderr,
             terminal,
         } = host.ports()?;
-        let server_in = server.stdin.into_owned_fd().and_then(unblocked);
-        let server_out = server.stdout.into_owned_fd().and_then(unblocked);
-        let server_err = server.stderr.into_owned_fd().and_then(unblocked);
+        let server_in = unblocked(server.stdin);
+        let server_out = unblocked(server.stdout);
+        let server_err = unblocked(server.stderr);
         let inlet = |fd: io::Result<OwnedFd>| {
             fd.and_then(|fd| Inlet::new(fd, Way::Pipe))
                 .map_err(RelayError::Pipe)
@@ -204,10 +202,10 @@ impl Run {
         if self.exit.is_some() {
             return Ok(());
         }
-        let Poll::Ready(status) = pin!(self.process.wait()).poll(cx) else {
+        let Poll::Ready(exit) = self.process.poll_wait(cx) else {
             return Ok(());
         };
-        self.exit = Some(exit(status.map_err(RelayError::Wait)?));
+        self.exit = Some(exit.map_err(RelayError::Wait)?);
         if let Some(over) = self.bounds.ended() {
             // The kernel was quicker: there is nothing left to kill.
             let _ = self.shutdown.over_limit(Instant::now(), over);
@@ -273,12 +271,9 @@ impl Run {
 
     fn signal(&mut self, signal: Signal) {
         let reached = kill_group(self.group, signal);
-        let Some(id) = self.process.id().filter(|_| self.exit.is_none()) else {
-            return;
-        };
         // Before the server leads its group there is none of that number.
-        if let (false, Ok(id)) = (reached, i32::try_from(id)) {
-            let _ = kill(Pid::from_raw(id), signal);
+        if !reached && self.exit.is_none() {
+            let _ = kill(self.process.id(), signal);
         }
     }
 
@@ -304,14 +299,6 @@ impl Run {
         }
         self.record.finish(&self.gate.counters);
         true
-    }
-}
-
-fn exit(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(number)) => Exit::Signal(number),
-        (None, None) => Exit::Code(i32::from(u8::MAX)),
     }
 }
 

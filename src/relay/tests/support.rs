@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,7 +16,9 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::relay::{Host, MAX_MESSAGE_BYTES, Outcome, Refusal, Server, Settings, refuse, relay};
+use crate::relay::{
+    Host, MAX_MESSAGE_BYTES, Outcome, Process, Refusal, Server, Settings, refuse, relay,
+};
 
 /// No wait in a test is longer.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -89,7 +92,7 @@ fn program() -> PathBuf {
 
 #[expect(clippy::disallowed_methods, reason = "a test starts its server itself")]
 fn start(words: &[&str]) -> Server {
-    let mut child = tokio::process::Command::new(program())
+    let mut child = std::process::Command::new(program())
         .args(words)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -98,12 +101,12 @@ fn start(words: &[&str]) -> Server {
         .spawn()
         .unwrap();
     Server {
-        stdin: child.stdin.take().unwrap(),
-        stdout: child.stdout.take().unwrap(),
-        stderr: child.stderr.take().unwrap(),
-        group: Pid::from_raw(child.id().unwrap().try_into().unwrap()),
+        stdin: child.stdin.take().unwrap().into(),
+        stdout: child.stdout.take().unwrap().into(),
+        stderr: child.stderr.take().unwrap().into(),
+        group: Pid::from_raw(child.id().try_into().unwrap()),
         bounds: Box::new(()),
-        process: child,
+        process: Process::of(child.id()).unwrap(),
     }
 }
 
