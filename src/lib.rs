@@ -36,6 +36,15 @@ pub(crate) mod trial;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The first argument of the process that confines itself and becomes a server.
+pub const SHIM_ARGUMENT: &str = confine::shim::CONFINE;
+
+/// Runs that process.
+#[must_use]
+pub fn shim() -> ExitCode {
+    confine::shim::main()
+}
+
 /// Runs a command line, the program's own name first, and returns its exit code.
 #[must_use]
 pub fn command(words: Vec<OsString>) -> ExitCode {

@@ -32,18 +32,13 @@ pub struct Taker {
     descriptors: VecDeque<OwnedFd>,
 }
 
-/// Both ends.
+/// Both ends; the shim's goes to it as its standard input.
 ///
 /// # Errors
 /// What the system says.
-pub fn pair() -> io::Result<(Giver, Taker)> {
+pub fn pair() -> io::Result<(Giver, OwnedFd)> {
     let (giver, socket) = UnixStream::pair()?;
-    let taker = Taker {
-        socket,
-        read: Vec::new(),
-        descriptors: VecDeque::new(),
-    };
-    Ok((Giver(giver), taker))
+    Ok((Giver(giver), socket.into()))
 }
 
 impl Giver {
@@ -73,6 +68,16 @@ impl Giver {
 }
 
 impl Taker {
+    /// The shim's end, in the shim.
+    #[must_use]
+    pub fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket: socket.into(),
+            read: Vec::new(),
+            descriptors: VecDeque::new(),
+        }
+    }
+
     /// The next document; `None` where there is none any more.
     ///
     /// # Errors
@@ -130,7 +135,8 @@ mod tests {
 
     #[test]
     fn documents_and_descriptors_arrive_in_their_order() {
-        let (mut giver, mut taker) = pair().unwrap();
+        let (mut giver, socket) = pair().unwrap();
+        let mut taker = Taker::new(socket);
         let (mine, theirs) = io::pipe().unwrap();
         giver.give(&"first", &[]).unwrap();
         let long = "x".repeat(3 * CHUNK);
@@ -147,7 +153,8 @@ mod tests {
 
     #[test]
     fn half_a_document_is_none() {
-        let (giver, mut taker) = pair().unwrap();
+        let (giver, taker) = pair().unwrap();
+        let mut taker = Taker::new(taker);
         let Giver(mut socket) = giver;
         socket.write_all(b"\"cut").unwrap();
         drop(socket);

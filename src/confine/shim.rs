@@ -1,12 +1,14 @@
-//! The process that becomes the server: forked off the supervisor, which has one thread.
+//! The process that becomes the server: this program executed anew as `__confine`.
 //!
-//! It is forked before the state is read, so that no secret but its own server's is ever in it.
-//! It takes its orders over a socket. Whatever it is for, it enters its namespaces at once and
+//! It starts with an empty environment and nothing of the supervisor's memory, so that nothing the
+//! server is given, and nothing the caller has, is in it or acts on it. Its standard input is the
+//! socket its orders come by, its standard output the pipe it reports on; the server's own three
+//! pipes come with the first order. Whatever it is for, it enters its namespaces at once and
 //! puts in place what every server's root has, while the supervisor still reads what the plan is
 //! made of; then it waits for its orders. Where the supervisor asks no more than whether that
 //! works, it ends. Each step below is one function of `linux::apply` or `linux::mount`; the first
-//! that fails is reported by name over the status pipe, and the server does not start. At the exec
-//! the status pipe closes.
+//! that fails is reported by name, and the server does not start. At the exec the status pipe
+//! closes.
 //!
 //! With namespaces it forks twice: the first child is process 1 of the server's process
 //! namespace (`init`), and that one's child becomes the server (`exec`). Without, it goes
@@ -18,9 +20,11 @@
 
 use std::ffi::NulError;
 use std::fs::{File, OpenOptions};
-use std::io::{self, PipeReader, PipeWriter, Write};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use nix::libc;
 use nix::sys::signal::SigSet;
@@ -30,64 +34,52 @@ use super::linux::entry;
 use super::linux::mount::Ground;
 use super::linux::seccomp::SeccompError;
 use super::orders::Taker;
-use super::spec::{Begin, Begun, Failed, Inode, Report, Spec, Step};
+use super::spec::{Begin, Begun, Failed, Inode, Place, Report, Spec, Start, Step};
 use super::{exec, init};
 use crate::error::FAILED;
 
-/// Where a shim goes as soon as there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Into namespaces.
-    Inside,
-    /// Nowhere: namespaces are refused here.
-    Outside,
-}
+/// The first argument of the process that becomes a server.
+pub const CONFINE: &str = "__confine";
 
-/// What a shim holds of its supervisor.
-#[derive(Debug)]
-pub struct Ends {
-    /// Becomes the server's stdin.
-    pub stdin: PipeReader,
-    /// Becomes its stdout.
-    pub stdout: PipeWriter,
-    /// Becomes its stderr.
-    pub stderr: PipeWriter,
-    /// What it is told.
-    pub orders: Taker,
-    /// What it says.
-    pub status: PipeWriter,
-    /// The process whose end is the server's end.
-    pub supervisor: u32,
-}
-
-/// Runs the shim in a process that was forked for it; its exit code, where no server was started
-/// or when it ended.
+/// Runs the shim; its exit code, where no server was started or when it ended.
 #[must_use]
-pub fn main(ends: Ends, place: Place) -> u8 {
-    let Ends {
-        stdin,
-        stdout,
-        stderr,
-        orders,
-        status,
-        supervisor,
-    } = ends;
+pub fn main() -> ExitCode {
+    let Ok((orders, status)) = ends() else {
+        // Nobody is there to be told.
+        return ExitCode::from(FAILED);
+    };
     let mut status = Status(Some(status));
-    let done = apply::take_pipes(&stdin, &stdout, &stderr)
-        .at(Step::Descriptors)
-        .and_then(|()| {
-            drop((stdin, stdout, stderr));
-            confine(orders, &mut status, place, supervisor)
-        });
-    done.unwrap_or_else(|failed| {
+    ExitCode::from(begin(orders, &mut status).unwrap_or_else(|failed| {
         // The supervisor may be gone; there is nobody else to tell.
         let _ = status.report(&Report::Failed(failed));
         FAILED
-    })
+    }))
+}
+
+/// The orders and the status pipe, which close at an exec.
+fn ends() -> io::Result<(Taker, File)> {
+    let orders = io::stdin().as_fd().try_clone_to_owned()?;
+    let status = io::stdout().as_fd().try_clone_to_owned()?;
+    Ok((Taker::new(orders), File::from(status)))
+}
+
+/// Takes the server's pipes in place of its own.
+fn begin(mut orders: Taker, status: &mut Status) -> Result<u8, Failed> {
+    let Some(start) = orders.next::<Start>().at(Step::Spec)? else {
+        return Ok(FAILED);
+    };
+    let mut pipe = || {
+        let missing = || failed(Step::Descriptors, "the server's pipes did not come");
+        orders.descriptor().ok_or_else(missing)
+    };
+    let (stdin, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
+    apply::take_pipes(&stdin, &stdout, &stderr).at(Step::Descriptors)?;
+    drop((stdin, stdout, stderr));
+    confine(orders, status, start)
 }
 
 /// Our end of the status pipe.
-pub(super) struct Status(Option<PipeWriter>);
+pub(super) struct Status(Option<File>);
 
 impl Status {
     pub(super) fn report(&mut self, report: &Report) -> io::Result<()> {
@@ -106,19 +98,14 @@ impl Status {
 }
 
 /// The first process.
-fn confine(
-    mut orders: Taker,
-    status: &mut Status,
-    place: Place,
-    supervisor: u32,
-) -> Result<u8, Failed> {
+fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, Failed> {
     // Before anything blocks: the supervisor may be killed now.
     apply::close_descriptors_at_exec();
-    apply::die_with(supervisor).at(Step::ParentDeath)?;
+    apply::die_with(start.supervisor).at(Step::ParentDeath)?;
     apply::new_session().at(Step::Session)?;
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     apply::drop_groups().at(Step::Capabilities)?;
-    match place {
+    match start.place {
         Place::Inside => inside(orders, status, keyring),
         Place::Outside => {
             let begun = Begun {

@@ -11,7 +11,27 @@ use super::linux::landlock::Right;
 use super::linux::seccomp::Filter;
 use crate::plan::program::Stat;
 
-/// What the shim is told first, before there is a plan. It has entered its namespaces by then, and
+/// What the shim is told at once, with the three pipes that the server gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// The process whose end is the server's end.
+    pub supervisor: u32,
+    /// Where it goes.
+    pub place: Place,
+}
+
+/// Where a shim goes as soon as there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Into namespaces.
+    Inside,
+    /// Nowhere: namespaces are refused here.
+    Outside,
+}
+
+/// What the shim is told next, before there is a plan. It has entered its namespaces by then, and
 /// the ids are mapped there where they are not the supervisor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -37,8 +37,7 @@ use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
-use crate::confine::shim::Place;
-use crate::confine::spec::{Begin, Ids, Loan};
+use crate::confine::spec::{Begin, Ids, Loan, Place};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
 use crate::declaration::{
@@ -122,10 +121,12 @@ impl Prepared {
 ///
 /// # Errors
 /// An alias nobody declared, a state that cannot be trusted, a plan that cannot be made, a
-/// policy that cannot be obeyed, a promise that cannot be held here; a process with a second
-/// thread, which cannot be forked.
+/// policy that cannot be obeyed, a promise that cannot be held here.
+///
+/// # Panics
+/// Outside a Tokio runtime with I/O.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
-    // Before anything is read that it should not have in its memory.
+    // Beside the reading: it enters its namespaces meanwhile.
     let mut shim = Shim::start(Place::Inside).map_err(LaunchError::Spawn)?;
     apply::not_dumpable()
         .map_err(io::Error::other)
@@ -363,7 +364,8 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
     match (shim.begun()?.refused, kept.first()) {
         (None, None) => Ok((shim, lent)),
         (Some(why), _) => {
-            Err(LaunchError::Unconfirmed(format!("namespaces are refused now: {why}")).into())
+            let why = format!("namespaces are refused now: {why}");
+            Err(LaunchError::Unconfirmed(why))
         }
         (None, Some(why)) => Err(LaunchError::Unconfirmed(format!(
             "cannot be lent now: {why}"

@@ -4,8 +4,9 @@
     reason = "the one place that starts a server"
 )]
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -22,8 +23,8 @@ use crate::confine::linux::cgroup::Cgroup;
 use crate::confine::linux::entry;
 use crate::confine::linux::lend::Lent;
 use crate::confine::orders::{self, Giver};
-use crate::confine::shim::{self, Ends, Place};
-use crate::confine::spec::{Begin, Begun, Enforced, Failed, Report, Spec, Step};
+use crate::confine::shim;
+use crate::confine::spec::{Begin, Begun, Enforced, Failed, Place, Report, Spec, Start, Step};
 use crate::plan::held::Held;
 use crate::relay::{Process, Server};
 use crate::text;
@@ -50,35 +51,34 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// Forks it off. It has this process's memory as it is now, so there should be nothing in
-    /// that which is not its server's.
+    /// Executes this very program anew, with an empty environment.
     ///
     /// # Errors
-    /// What the system says; that this process has a second thread.
+    /// What the system says.
     pub fn start(place: Place) -> io::Result<Self> {
         let (stdin_out, stdin) = io::pipe()?;
         let (stdout, stdout_in) = io::pipe()?;
         let (stderr, stderr_in) = io::pipe()?;
         let (status, status_in) = io::pipe()?;
-        let (orders, taker) = orders::pair()?;
-        let ends = Ends {
-            stdin: stdin_out,
-            stdout: stdout_in,
-            stderr: stderr_in,
-            orders: taker,
-            status: status_in,
+        let (mut orders, taker) = orders::pair()?;
+        // What it says before it has the server's pipes is nobody's to read.
+        let child = Command::new("/proc/self/exe")
+            .arg(shim::CONFINE)
+            .env_clear()
+            .current_dir("/")
+            .stdin(taker)
+            .stdout(status_in)
+            .stderr(Stdio::null())
+            .spawn()?;
+        let process = Process::of(child.id())?;
+        let start = Start {
             supervisor: std::process::id(),
+            place,
         };
-        // Or both would write it.
-        io::stdout().flush()?;
-        let Some(child) = safe_fork::fork()? else {
-            drop((stdin, stdout, stderr, status, orders));
-            let code = shim::main(ends, place);
-            #[expect(clippy::exit, reason = "the end of a process that was forked for this")]
-            std::process::exit(i32::from(code));
-        };
+        let pipes = [stdin_out.as_fd(), stdout_in.as_fd(), stderr_in.as_fd()];
+        orders.give(&start, &pipes)?;
         Ok(Self {
-            process: Process::of(child.pid())?,
+            process,
             stdin,
             stdout,
             stderr,

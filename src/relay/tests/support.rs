@@ -92,6 +92,10 @@ fn program() -> PathBuf {
 
 #[expect(clippy::disallowed_methods, reason = "a test starts its server itself")]
 fn start(words: &[&str]) -> Server {
+    #[expect(
+        clippy::zombie_processes,
+        reason = "its handle is made of its number below"
+    )]
     let mut child = std::process::Command::new(program())
         .args(words)
         .process_group(0)
