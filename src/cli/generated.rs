@@ -12,7 +12,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::{add, elsewhere, get, list, prune, remove, rename, render, set};
+use super::{add, audit, elsewhere, get, list, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};
 use crate::launch::Explanation;
@@ -86,6 +86,8 @@ fn schema<T: JsonSchema>(name: &str) -> (PathBuf, String) {
 fn all() -> Vec<(PathBuf, String)> {
     vec![
         schema::<add::Added>("add"),
+        schema::<audit::Shown>("audit"),
+        schema::<audit::Verified>("audit-verify"),
         schema::<render::FailedObject<'_>>("error"),
         schema::<Explained>("explain"),
         schema::<get::Full>("get"),

@@ -2,17 +2,19 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::RunArgs;
 use crate::cli::render;
 use crate::confine::linux::apply;
-use crate::declaration::{Alias, Tools};
+use crate::declaration::Tools;
+use crate::declaration::store::State;
 use crate::error::Error;
-use crate::exit_codes;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
-use crate::plan::{RunRequest, Source, facts};
+use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
-use crate::relay::{self, Filter, Host, MAX_MESSAGE_BYTES, Refusal, Settings};
+use crate::relay::{self, Audit, Filter, Host, Server, Settings};
+use crate::run::{self, Run};
 
 /// Runs the command. Prints nothing on stdout that is not the protocol.
 pub(super) fn run(args: &RunArgs) -> ExitCode {
@@ -51,21 +53,61 @@ fn request(args: &RunArgs) -> RunRequest {
 }
 
 async fn start_and_relay(args: &RunArgs) -> ExitCode {
-    match permitted(args) {
-        Ok((mut prepared, filter)) => {
-            say_what_differs(prepared.explanation());
-            match launch::launch(&mut prepared).await {
-                Ok(running) => relay_messages(&args.alias, running, filter).await,
-                Err(error) => refuse(&error.into()).await,
-            }
-        }
-        Err(error) => refuse(&error).await,
+    let person = match facts::person() {
+        Ok(person) => person,
+        Err(error) => return refuse(None, args, &error.into()).await,
+    };
+    match start(&person, args).await {
+        Ok((server, run, settings)) => relay_messages(server, run, &settings).await,
+        Err(error) => refuse(Some(&person), args, &error).await,
     }
 }
 
-fn permitted(args: &RunArgs) -> Result<(Prepared, Filter), Error> {
-    let person = facts::person()?;
-    let prepared = launch::permit(launch::prepare(&person, &request(args))?)?;
+/// From the words to a running server, and what the relay must know of it.
+async fn start(person: &Person, args: &RunArgs) -> Result<(Server, Run, Settings), Error> {
+    let (mut prepared, filter) = permitted(person, args)?;
+    say_what_differs(prepared.explanation());
+    let mut run = Run::open(person, &request(args), prepared.explanation(), render::note)?;
+    let settings = settings(person, &run, prepared.explanation(), filter)?;
+    let launch::Running {
+        server,
+        enforced,
+        home,
+    } = launch::launch(&mut prepared).await?;
+    tracing::info!(alias = %args.alias, ?enforced, "confined");
+    run.started(home)?;
+    Ok((server, run, settings))
+}
+
+fn settings(
+    person: &Person,
+    run: &Run,
+    explanation: &Explanation,
+    filter: Filter,
+) -> Result<Settings, Error> {
+    let set = crate::settings::Settings::read(&State::open(person)?)?;
+    let timeouts = explanation.declared.timeouts;
+    Ok(Settings {
+        alias: explanation.alias.to_string(),
+        max_message_bytes: set.max_message_bytes,
+        filter,
+        start_limit: timeouts.start_s.map(Duration::from_secs),
+        call_limit: timeouts
+            .call_s
+            .map(Duration::from_secs)
+            .or(set.call_timeout),
+        audit: match (run.is_recorded(), explanation.declared.audit_arguments) {
+            (false, _) => Audit::Off,
+            (true, false) => Audit::Digests,
+            (true, true) => Audit::Arguments,
+        },
+        breaker: run.earlier_breaker(),
+        discover: run.earlier_discover()?,
+    })
+}
+
+fn permitted(person: &Person, args: &RunArgs) -> Result<(Prepared, Filter), Error> {
+    let prepared = launch::permit(launch::prepare(person, &request(args))?)?;
     let filter = filter(args, &prepared.explanation().declared.tools)?;
     Ok((prepared, filter))
 }
@@ -108,50 +150,33 @@ fn say_what_differs(explanation: &Explanation) {
     }
 }
 
-async fn relay_messages(alias: &Alias, running: launch::Running, filter: Filter) -> ExitCode {
-    let settings = Settings {
-        alias: alias.to_string(),
-        max_message_bytes: MAX_MESSAGE_BYTES,
-        after_server: || {
-            if let Err(error) = descendants::sweep() {
-                render::note(&format!("R2: {error}"));
-            }
-        },
-        filter,
-    };
+async fn relay_messages(server: Server, mut run: Run, settings: &Settings) -> ExitCode {
     let host = match Host::open() {
         Ok(host) => host,
         Err(error) => return render::failure("cannot use the host's pipes", &error),
     };
-    let launch::Running {
-        server,
-        enforced,
-        home,
-    } = running;
-    tracing::info!(%alias, ?enforced, "confined");
-    let relayed = relay::relay(host, server, &settings).await;
-    // Held to here: another start may empty the temporary directory now.
-    drop(home);
-    match relayed {
-        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+    match relay::relay(host, server, &mut run, settings).await {
+        Ok(outcome) => {
+            run.ended(&outcome);
+            ExitCode::from(outcome.exit_code())
+        }
         Err(error) => render::failure("the relay failed", &error),
     }
 }
 
-/// Says why nothing starts: on stderr, and to a host as the answer to its first requests.
-async fn refuse(error: &Error) -> ExitCode {
+/// Says why nothing starts: on stderr, in the audit log, and to a host as the answer to its first
+/// requests.
+async fn refuse(person: Option<&Person>, args: &RunArgs, error: &Error) -> ExitCode {
     let code = render::error(error);
+    if let Some(person) = person.filter(|_| !args.ephemeral)
+        && let Err(error) = run::refused(person, &args.alias, error)
+    {
+        render::note(&format!("{}: {}", args.alias, error.message()));
+    }
     if !std::io::stdin().is_terminal() {
-        let refusal = Refusal {
-            number: exit_codes::rpc_number(error.code()),
-            message: error.message(),
-            code: error.code().to_owned(),
-            hint: error.hint(),
-            exit: error.exit_code(),
-        };
         // A host without pipes hears it on stderr alone.
         if let Ok(host) = Host::open() {
-            relay::refuse(host, &refusal).await;
+            relay::refuse(host, &run::refusal(error)).await;
         }
     }
     code

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -23,6 +24,7 @@ use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
+use crate::run::kept::Kept;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
 use crate::surface::read::{self, Progress, Seen, Settings};
@@ -45,6 +47,9 @@ pub(super) fn ask(
     let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
     render::human(&format!("\n{}", render::paragraph("starting", &why)));
     let (digest, seen) = inspect(person, state, alias)?;
+    if let Some(how) = seen.discover {
+        Kept::open(state, &digest)?.learn(how, now())?;
+    }
     let approvals = Approvals::read(state)?;
     let approved = approvals.surface(&digest);
     if approved
@@ -171,6 +176,14 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
         }
         .into()),
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command hands the time of what it learnt in"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
 }
 
 /// A run like any other.

@@ -20,6 +20,7 @@ pub(crate) mod file;
 pub(crate) mod file_error;
 pub(crate) mod hash;
 pub(crate) mod loader;
+pub(crate) mod log_file;
 pub(crate) mod names;
 pub(crate) mod place;
 pub(crate) mod prefix;

@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
+pub(crate) mod run_id;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
 

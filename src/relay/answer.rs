@@ -21,14 +21,23 @@ pub(super) const TOO_LONG: i64 = -31_121;
 pub(super) const UNREADABLE: i64 = -31_122;
 /// Too many requests wait for an answer (`too-many-requests`).
 pub(super) const TOO_MANY: i64 = -31_123;
+/// The server failed over and over and is left alone (`breaker-open`).
+pub(super) const BREAKER_OPEN: i64 = -31_124;
+/// A request was not answered in its time (`call-timeout`).
+pub(super) const CALL_TIMEOUT: i64 = -31_125;
+/// The server answered nothing in the time that its start may take (`start-timeout`).
+pub(super) const START_TIMEOUT: i64 = -31_126;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 4] = [
+pub(crate) const OWN: [(&str, i64); 7] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
     ("too-many-requests", TOO_MANY),
+    ("breaker-open", BREAKER_OPEN),
+    ("call-timeout", CALL_TIMEOUT),
+    ("start-timeout", START_TIMEOUT),
 ];
 
 #[derive(Serialize)]
@@ -89,6 +98,14 @@ pub(super) fn result(id: &Id, result: &serde_json::Value) -> Vec<u8> {
     .into_bytes()
 }
 
+/// Tells a server that nobody waits for a request any more, as one line.
+pub(super) fn cancelled(id: &Id) -> Vec<u8> {
+    let (id, reason) = (id.json(), "the time of the request ran out");
+    let params = format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#);
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}\n")
+        .into_bytes()
+}
+
 /// The refusal of a run, to one request.
 pub(super) fn refusal(id: &Id, refusal: &Refusal) -> Vec<u8> {
     let data = Data {
@@ -119,7 +136,7 @@ pub(crate) fn stopped(exit: Exit, end: End) -> String {
             "{fate}, since the host closed its pipes and the server did not end within 1 s,"
         ),
         End::Signalled(number) => format!("{fate}, since the supervisor got {},", signal(number)),
-        End::ServerEnded | End::ServerClosed => fate,
+        End::ServerEnded | End::ServerClosed | End::NotStarted => fate,
     }
 }
 

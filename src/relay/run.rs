@@ -4,27 +4,25 @@
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
 use std::future::{Future, poll_fn};
-use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::task::{Context, Poll};
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::gate::{Fault, Gate, Gone};
+use super::gate::{Fault, Gate, Gone, Moment};
 use super::host::Ports;
 use super::lane::Lane;
-use super::port::{Inlet, Outlet, Way};
+use super::port::{Inlet, Outlet};
+use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
+use super::{End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -32,10 +30,10 @@ const TURNS: usize = 16;
 const STDERR_CHUNK: usize = 16_384;
 /// Bytes read from either side after the server's end: as much as its owner may enlarge a pipe
 /// to, so that neither a descendant that goes on writing nor the host can hold us up.
-const LEFTOVER: usize = 1_048_576;
+pub(super) const LEFTOVER: usize = 1_048_576;
 
 /// Everything of one run.
-pub(super) struct Run {
+pub(super) struct Run<'a> {
     pub(super) host_in: Option<Inlet>,
     pub(super) host_out: Option<Outlet>,
     pub(super) host_err: Option<Outlet>,
@@ -47,24 +45,31 @@ pub(super) struct Run {
     pub(super) up: Lane,
     /// Server to host.
     pub(super) down: Lane,
+    /// The host's first words, said again.
+    pub(super) again: Lane,
     pub(super) gate: Gate,
     pub(super) record: Record,
+    pub(super) owner: &'a mut dyn Owner,
     /// Faults that a person was told of.
     pub(super) told: Vec<Fault>,
     /// What the server's stderr is read into.
     pub(super) scratch: Vec<u8>,
-    process: Child,
-    group: Pid,
-    after_server: fn(),
+    pub(super) seat: Seat,
+    /// The server's main process, until it is reaped.
+    pub(super) process: Option<Child>,
+    pub(super) group: Pid,
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
     clock: Pin<Box<Sleep>>,
+    /// How the last server ended.
     pub(super) exit: Option<Exit>,
+    /// The exit code of what kept it from being started again.
+    pub(super) refused: Option<u8>,
     /// Bytes that are still read of the host and of the server once the server ended.
     pub(super) left_of_host: usize,
     pub(super) left_of_server: usize,
     pub(super) left_of_stderr: usize,
-    /// What the server left was read, and what waited for it is answered.
+    /// What the last server left was read, and what waited for it is answered.
     pub(super) settled: bool,
     /// Since then nothing more came from the host.
     pub(super) quiet: bool,
@@ -72,44 +77,55 @@ pub(super) struct Run {
     leave: bool,
 }
 
-impl Run {
+impl<'a> Run<'a> {
     /// Takes hold of every descriptor and of the signals.
-    pub(super) fn new(host: Host, server: Server, settings: &Settings) -> Result<Self, RelayError> {
+    pub(super) fn new(
+        host: Host,
+        server: Server,
+        owner: &'a mut dyn Owner,
+        settings: &Settings,
+    ) -> Result<Self, (Pid, RelayError)> {
+        let group = server.group;
+        Self::held(host, server, owner, settings).map_err(|error| (group, error))
+    }
+
+    fn held(
+        host: Host,
+        server: Server,
+        owner: &'a mut dyn Owner,
+        settings: &Settings,
+    ) -> Result<Self, RelayError> {
         let Ports {
             stdin,
             stdout,
             stderr,
             terminal,
         } = host.ports()?;
-        let server_in = server.stdin.into_owned_fd().and_then(unblocked);
-        let server_out = server.stdout.into_owned_fd().and_then(unblocked);
-        let server_err = server.stderr.into_owned_fd().and_then(unblocked);
-        let inlet = |fd: io::Result<OwnedFd>| {
-            fd.and_then(|fd| Inlet::new(fd, Way::Pipe))
-                .map_err(RelayError::Pipe)
-        };
-        let outlet = |fd: io::Result<OwnedFd>| {
-            fd.and_then(|fd| Outlet::new(fd, Way::Pipe))
-                .map_err(RelayError::Pipe)
-        };
+        let (group, pipes) = (server.group, Pipes::of(server)?);
         let listen = |kind: SignalKind| Ok((kind, signal(kind).map_err(RelayError::Signals)?));
+        let now = Moment {
+            at: Instant::now(),
+            of_day: owner.now(),
+        };
         Ok(Self {
             host_in: Some(stdin),
             host_out: Some(stdout),
             host_err: Some(stderr),
             terminal,
-            server_in: Some(outlet(server_in)?),
-            server_out: Some(inlet(server_out)?),
-            server_err: Some(inlet(server_err)?),
+            server_in: Some(pipes.stdin),
+            server_out: Some(pipes.stdout),
+            server_err: Some(pipes.stderr),
             up: Lane::new(settings.max_message_bytes),
             down: Lane::new(settings.max_message_bytes),
-            gate: Gate::new(settings),
+            again: Lane::new(0),
+            gate: Gate::new(settings, now),
             record: Record::new(&settings.alias),
+            owner,
             told: Vec::new(),
             scratch: vec![0; STDERR_CHUNK],
-            process: server.process,
-            group: server.group,
-            after_server: settings.after_server,
+            seat: Seat::Taken,
+            process: Some(pipes.process),
+            group,
             signals: [
                 listen(SignalKind::terminate())?,
                 listen(SignalKind::interrupt())?,
@@ -118,6 +134,7 @@ impl Run {
             shutdown: Shutdown::new(),
             clock: Box::pin(sleep_until(Instant::now())),
             exit: None,
+            refused: None,
             left_of_host: LEFTOVER,
             left_of_server: LEFTOVER,
             left_of_stderr: LEFTOVER,
@@ -129,20 +146,29 @@ impl Run {
     }
 
     /// Runs to the end.
-    pub(super) async fn outcome(mut self) -> Result<Outcome, RelayError> {
-        poll_fn(|cx| self.poll(cx)).await?;
+    pub(super) async fn run(&mut self) -> Result<(), RelayError> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    /// How it went.
+    pub(super) fn outcome(self) -> Outcome {
         let mut counters = self.gate.counters;
         counters.stderr_cut = self.record.cut();
-        Ok(Outcome {
+        Outcome {
             // Not reaped in the time there was: it got SIGKILL, and nothing else can have come of it.
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
+            refused: self.refused,
             counters,
             tail: self.record.into_tail(),
-        })
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RelayError>> {
+        self.gate.now = Moment {
+            at: Instant::now(),
+            of_day: self.owner.now(),
+        };
         self.watch_signals(cx);
         if let Err(error) = self.watch_exit(cx) {
             return Poll::Ready(Err(error));
@@ -150,6 +176,10 @@ impl Run {
         self.watch_clock(cx);
         for _ in 0..TURNS {
             let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
+            let moved = match self.take_seat(cx) {
+                Ok(seated) => moved | seated,
+                Err(error) => return Poll::Ready(Err(error)),
+            };
             if self.is_done() {
                 return Poll::Ready(Ok(()));
             }
@@ -185,33 +215,33 @@ impl Run {
     }
 
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
-        if self.exit.is_some() {
+        let Some(process) = &mut self.process else {
             return Ok(());
-        }
-        let Poll::Ready(status) = pin!(self.process.wait()).poll(cx) else {
+        };
+        let Poll::Ready(status) = pin!(process.wait()).poll(cx) else {
             return Ok(());
         };
         self.exit = Some(exit(status.map_err(RelayError::Wait)?));
-        self.shutdown.exited(Instant::now());
+        self.process = None;
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
         kill_group(self.group, Signal::SIGKILL);
-        (self.after_server)();
+        self.owner.server_ended();
         self.server_in = None;
-        self.up.discard();
         for inlet in [&mut self.server_out, &mut self.server_err]
             .into_iter()
             .flatten()
         {
             inlet.exhaust();
         }
+        self.stood_up();
         Ok(())
     }
 
     /// Does what is due, and has the task woken when the next thing is. True if something was.
     fn watch_clock(&mut self, cx: &mut Context<'_>) -> bool {
         let mut acted = false;
-        while let Some(at) = self.shutdown.deadline() {
+        while let Some(at) = self.deadline() {
             if self.clock.deadline() != at {
                 self.clock.as_mut().reset(at);
             }
@@ -219,21 +249,42 @@ impl Run {
                 break;
             }
             // Not the clock's own reading, which may be a moment short of what it waited for.
-            while let Some(action) = self.shutdown.due(Instant::now().max(at)) {
+            let now = Instant::now().max(at);
+            self.gate.now.at = now;
+            while let Some(action) = self.shutdown.due(now) {
                 self.act(action);
-                acted = true;
             }
+            self.expire();
+            acted = true;
         }
         acted
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let waits = !self.up.is_written();
+        let seat = self
+            .seat
+            .deadline(waits)
+            .filter(|at| *at > self.gate.now.at);
+        [self.shutdown.deadline(), self.gate.deadline(), seat]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn act(&mut self, action: Action) {
         match action {
             Action::Tell => {
-                let lines = self.gate.close(Gone::Mute);
+                let may_restart = self.gate.may_restart();
+                let lines = if may_restart {
+                    self.gate.answer_all(&Gone::Mute)
+                } else {
+                    self.gate.close(Gone::Mute)
+                };
                 self.down.add(lines);
                 self.record
                     .say("the server closed its stdout and is ended for it");
+                self.heed();
             }
             Action::Terminate => {
                 self.close_server();
@@ -246,14 +297,14 @@ impl Run {
     }
 
     /// Closes the server's stdin, and leaves out what it did not take.
-    pub(super) fn close_server(&mut self) {
+    fn close_server(&mut self) {
         self.server_in = None;
         self.up.discard();
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(super) fn signal(&mut self, signal: Signal) {
         let reached = kill_group(self.group, signal);
-        let Some(id) = self.process.id().filter(|_| self.exit.is_none()) else {
+        let Some(id) = self.process.as_ref().and_then(Child::id) else {
             return;
         };
         // Before the server leads its group there is none of that number.
@@ -262,28 +313,35 @@ impl Run {
         }
     }
 
-    /// Once all that the server left was read: answers what waits, and closes the books.
-    fn settle(&mut self) -> bool {
-        let Some(exit) = self.exit else { return false };
-        if self.settled || self.server_out.is_some() || self.server_err.is_some() {
-            return false;
-        }
+    /// After an error: nothing of the server is left.
+    pub(super) fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+
+    /// Once all that the last server left was read: answers what waits, and closes the books.
+    pub(super) fn close_books(&mut self, exit: Exit) {
         self.settled = true;
+        let by_itself = self.shutdown.end() == Some(End::ServerEnded);
         let (gone, fate) = match self.shutdown.end() {
             Some(end @ (End::HostLeft | End::Signalled(_))) if exit.code() != 0 => {
                 (Gone::Stopped(exit, end), answer::stopped(exit, end))
             }
             _ => (Gone::Ended(exit), answer::fate(exit)),
         };
-        let lines = self.gate.close(gone);
-        self.down.add(lines);
-        let by_itself = self.shutdown.end() == Some(End::ServerEnded);
-        if by_itself || exit.code() != 0 {
+        if by_itself {
+            self.gate.failed(exit);
+        }
+        // Where it is known already why nothing comes, that stands.
+        if self.gate.gone.is_none() {
+            let lines = self.gate.close(gone);
+            self.down.add(lines);
+        }
+        if (by_itself || exit.code() != 0) && !self.gate.away {
             self.record
                 .say(&format!("the server {}", fate.trim_end_matches(',')));
         }
         self.record.finish(&self.gate.counters);
-        true
+        self.heed();
     }
 }
 
@@ -299,11 +357,4 @@ fn exit(status: ExitStatus) -> Exit {
 pub(super) fn kill_group(group: Pid, signal: Signal) -> bool {
     // 0 is our own group and 1 is init's: neither is ever a server's.
     group.as_raw() > 1 && killpg(group, signal).is_ok()
-}
-
-/// Our end of a pipe that we made: its description is ours.
-fn unblocked(fd: OwnedFd) -> io::Result<OwnedFd> {
-    let flags = OFlag::from_bits_retain(fcntl(&fd, FcntlArg::F_GETFL)?);
-    fcntl(&fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(fd)
 }

@@ -135,6 +135,16 @@ impl Shutdown {
         self.phase = Phase::Flush(until);
     }
 
+    /// Whether that was told.
+    pub(super) fn has_exited(&self) -> bool {
+        matches!(self.phase, Phase::Flush(_) | Phase::Over)
+    }
+
+    /// The server ended, and is not started again.
+    pub(super) fn not_started(&mut self) {
+        self.end.get_or_insert(End::NotStarted);
+    }
+
     /// The host took something: one that reads slowly is waited for as long as it reads.
     pub(super) fn progress(&mut self, now: Instant) {
         if let (Phase::Flush(until), None) = (&mut self.phase, self.by) {

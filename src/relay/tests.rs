@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::port::{self, Inlet, Outlet, Way, Wrote};
 use super::{End, Exit, Host, Refusal, answer};
-use support::{Kind, Player, pipe, relay_over};
+use crate::audit::Event;
+use support::{Keeper, Kind, Player, pipe, relay_over, settings};
 
 const BOTH: [Kind; 2] = [Kind::Pipes, Kind::Sockets];
 
@@ -215,13 +216,13 @@ fn what_is_no_message_of_the_host_is_answered_and_not_passed_on() {
 }
 
 #[test]
-fn a_death_is_answered_and_its_code_passed_on() {
-    for (mode, words, code, name) in [
-        ("leave", &["leave"][..], 7, "exited with code 7"),
-        ("half", &["half"][..], 3, "exited with code 3"),
-        ("fall", &["fall"][..], 137, "was killed by SIGKILL"),
+fn a_death_is_answered_and_the_server_started_again() {
+    for (mode, words, name) in [
+        ("leave", &["leave"][..], "exited with code 7"),
+        ("half", &["half"][..], "exited with code 3"),
+        ("fall", &["fall"][..], "was killed by SIGKILL"),
         // The main process counts, not the grandchild that holds the pipes.
-        ("daemon", &["daemon"][..], 0, "exited with code 0"),
+        ("daemon", &["daemon"][..], "exited with code 0"),
     ] {
         let words: &'static [&'static str] = words;
         let mut host = Player::new(Kind::Sockets, words);
@@ -238,11 +239,11 @@ fn a_death_is_answered_and_its_code_passed_on() {
             format!("server fake {name} before it answered tools/call (tool go)")
         );
         host.error(second);
-        assert_eq!(host.line(), None);
-        let (outcome, words) = host.end();
+        host.works();
+        let (outcome, words) = host.close_and_end();
         assert_eq!(
-            (outcome.exit_code(), outcome.end),
-            (code, End::ServerEnded),
+            (outcome.exit_code(), outcome.end, outcome.counters.restarts),
+            (0, End::HostLeft, 1),
             "{mode}"
         );
         assert!(
@@ -254,6 +255,60 @@ fn a_death_is_answered_and_its_code_passed_on() {
             "{words}"
         );
     }
+}
+
+#[test]
+fn a_host_that_asks_nothing_of_a_server_that_died_gets_its_code() {
+    for (words, code) in [(&["leave"][..], 7), (&["fall"][..], 137)] {
+        let mut host = Player::new(Kind::Pipes, words);
+        host.initialize();
+        let id = host.call("go", json!({}));
+        host.error(id);
+        let (outcome, _) = host.close_and_end();
+        assert_eq!((outcome.exit_code(), outcome.end), (code, End::HostLeft));
+    }
+}
+
+#[test]
+fn a_death_before_there_is_anything_to_say_again_ends_the_run() {
+    for (words, code) in [
+        (&["leave"][..], 7),
+        (&["fall"][..], 137),
+        (&["daemon"][..], 0),
+    ] {
+        let mut host = Player::new(Kind::Pipes, words);
+        let id = host.call("go", json!({}));
+        assert_eq!(host.error(id).0, answer::SERVER_ENDED);
+        assert_eq!(host.line(), None);
+        let (outcome, _) = host.end();
+        assert_eq!((outcome.exit_code(), outcome.end), (code, End::ServerEnded));
+    }
+}
+
+#[test]
+fn a_restart_that_is_refused_is_told_and_ends_the_run() {
+    let mut keeper = Keeper::new(&["leave"]);
+    keeper.starts = 1;
+    let (mut host, kept) = Player::owned(keeper, settings());
+    host.initialize();
+    for _ in 0..2 {
+        let id = host.call("go", json!({}));
+        host.error(id);
+    }
+    let id = host.call("go", json!({}));
+    assert_eq!(host.error(id), (-31_001, "weather is not approved".into()));
+    let (outcome, words) = host.end();
+    assert_eq!((outcome.exit_code(), outcome.end), (126, End::NotStarted));
+    assert!(
+        words.contains("not started again: weather is not approved"),
+        "{words}"
+    );
+    let keeper = kept.recv().unwrap();
+    let refused = Event::Refused {
+        code: "not-approved".into(),
+    };
+    assert!(keeper.events.contains(&refused), "{:?}", keeper.events);
+    assert_eq!(keeper.breaker.failures, 2);
 }
 
 #[test]
@@ -282,6 +337,7 @@ fn a_server_that_closes_its_stdout_is_ended() {
     );
     let late = host.call("go", json!({}));
     host.error(late);
+    assert_eq!(host.line(), None, "it had not been initialized");
     let (outcome, words) = host.end();
     assert_eq!(
         (outcome.end, outcome.exit),
