@@ -375,4 +375,4 @@ impl Gate {
 mod rules_tests;
 #[cfg(test)]
 #[path = "gate_tests.rs"]
-mod tests;
+pub(super) mod tests;

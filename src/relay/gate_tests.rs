@@ -3,7 +3,7 @@ use super::super::frame::Progress;
 use super::super::salvage::Salvage;
 use super::*;
 
-pub(super) fn settings() -> Settings {
+pub(in crate::relay) fn settings() -> Settings {
     Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
@@ -16,7 +16,7 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-pub(super) fn moment() -> Moment {
+pub(in crate::relay) fn moment() -> Moment {
     Moment {
         at: Instant::now(),
         of_day: Timestamp::from_second(1_800_000_000).unwrap(),

@@ -50,6 +50,11 @@ mod shutdown;
 mod stderr;
 
 #[cfg(test)]
+#[path = "../../tests/fuzz/mod.rs"]
+mod fuzz;
+#[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
 mod tests;
 
 use std::pin::Pin;
