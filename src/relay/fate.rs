@@ -46,41 +46,54 @@ impl Gate {
     pub(super) fn died(&mut self, exit: Exit) -> Vec<u8> {
         let (turns, news) = self.session.ended(self.asked.waits_for(era::DISCOVER));
         self.effects.extend(news.map(Effect::Discover));
+        if !turns {
+            return self.fell(&Gone::Ended(exit), ("server-ended", Some(exit)));
+        }
+        // The host is about to ask in the era that this server knows.
         let mut lines = Vec::new();
-        if turns {
-            // The host is about to ask in the era that this server knows.
-            for (id, asked) in self.asked.take() {
-                lines.extend(if asked.method == era::DISCOVER {
-                    self.not_found(&id, &asked.method)
-                } else {
-                    self.record_end(&asked, Outcome::Died, 0);
-                    self.ended(&id, &asked, &Gone::Ended(exit))
-                });
-                self.counters.answered_by_relay += 1;
-            }
-        } else {
-            self.deaths = self.deaths.saturating_add(1);
-            self.failed(exit);
-            lines = self.answer_all(&Gone::Ended(exit));
+        for (id, asked) in self.asked.take() {
+            lines.extend(if asked.method == era::DISCOVER {
+                self.not_found(&id, &asked.method)
+            } else {
+                self.record_end(&asked, Outcome::Died, 0);
+                self.ended(&id, &asked, &Gone::Ended(exit))
+            });
+            self.counters.answered_by_relay += 1;
         }
-        if turns || self.session.era() != Some(Era::Legacy) {
-            self.session.forget();
-        }
-        self.called.abandon();
-        self.away = true;
+        self.session.forget();
+        self.stand_empty();
         lines
     }
 
-    /// The server ended by itself: that counts.
-    pub(super) fn failed(&mut self, exit: Exit) {
+    /// The server closed its stdout, is ended for it, and may be started again.
+    pub(super) fn muted(&mut self) -> Vec<u8> {
+        self.fell(&Gone::Mute, ("stdout-closed", None))
+    }
+
+    fn fell(&mut self, gone: &Gone, fault: (&'static str, Option<Exit>)) -> Vec<u8> {
+        self.deaths = self.deaths.saturating_add(1);
+        self.failed(fault);
+        let lines = self.answer_all(gone);
+        if self.session.era() != Some(Era::Legacy) {
+            self.session.forget();
+        }
+        self.stand_empty();
+        lines
+    }
+
+    fn stand_empty(&mut self) {
+        self.called.abandon();
+        self.away = true;
+    }
+
+    /// The server ended, or has to be ended: that counts.
+    pub(super) fn failed(&mut self, (fault, exit): (&'static str, Option<Exit>)) {
         // One that was ended since it did not answer has been counted.
         if !self.limits.was_late() {
             self.effects.push(Effect::Verdict(Verdict::Failed));
         }
-        self.effects.push(Effect::Event(Event::Fault {
-            fault: "server-ended",
-            exit: Some(exit),
-        }));
+        self.effects
+            .push(Effect::Event(Event::Fault { fault, exit }));
     }
 
     /// How long to wait before it is started again.

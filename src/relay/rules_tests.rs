@@ -220,7 +220,7 @@ fn a_server_that_answers_nothing_in_the_time_of_its_start_is_given_up() {
     let answer = &lines(&expired.to_host)[0];
     assert_eq!(answer["error"]["code"], answer::START_TIMEOUT);
     assert!(!play.gate.may_restart());
-    play.gate.failed(Exit::Signal(9));
+    play.gate.failed(("server-ended", Some(Exit::Signal(9))));
     play.heed();
     assert_eq!(
         play.gate.breaker.failures, 1,

@@ -275,15 +275,14 @@ impl<'a> Run<'a> {
     fn act(&mut self, action: Action) {
         match action {
             Action::Tell => {
-                let may_restart = self.gate.may_restart();
-                let lines = if may_restart {
-                    self.gate.answer_all(&Gone::Mute)
-                } else {
-                    self.gate.close(Gone::Mute)
-                };
-                self.down.add(lines);
                 self.record
                     .say("the server closed its stdout and is ended for it");
+                if self.gate.may_restart() {
+                    self.show_out();
+                } else {
+                    let lines = self.gate.close(Gone::Mute);
+                    self.down.add(lines);
+                }
                 self.heed();
             }
             Action::Terminate => {
@@ -329,7 +328,7 @@ impl<'a> Run<'a> {
             _ => (Gone::Ended(exit), answer::fate(exit)),
         };
         if by_itself {
-            self.gate.failed(exit);
+            self.gate.failed(("server-ended", Some(exit)));
         }
         // Where it is known already why nothing comes, that stands.
         if self.gate.gone.is_none() {

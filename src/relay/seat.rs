@@ -133,7 +133,7 @@ impl Run<'_> {
         self.record.end_line();
         let now = Instant::now();
         if ousted {
-            self.seat = Seat::Empty(now);
+            self.seat = Seat::Empty(now + self.gate.wait());
             return true;
         }
         let lines = self.gate.died(exit);
@@ -175,15 +175,28 @@ impl Run<'_> {
         // What waits is for the one that goes.
         self.up.discard();
         if matches!(self.seat, Seat::Taken | Seat::Replaying) {
-            self.server_in = None;
-            self.server_out = None;
-            self.again.discard();
-            self.signal(Signal::SIGTERM);
-            self.seat = Seat::Leaving(Some(Instant::now() + TERM));
+            self.end_seated();
             self.record.say(
                 "the host turned to the other era of the protocol, so the server is started again",
             );
         }
+    }
+
+    /// The server closed its stdout and lives: what it was asked is answered, and it is to go.
+    pub(super) fn show_out(&mut self) {
+        let lines = self.gate.muted();
+        self.down.add(lines);
+        self.up.discard();
+        self.shutdown = Shutdown::new();
+        self.end_seated();
+    }
+
+    fn end_seated(&mut self) {
+        self.server_in = None;
+        self.server_out = None;
+        self.again.discard();
+        self.signal(Signal::SIGTERM);
+        self.seat = Seat::Leaving(Some(Instant::now() + TERM));
     }
 
     /// Has somebody come where nobody sits, as far as it may be. True if anything moved.
