@@ -28,16 +28,18 @@ const NOT_WHOLE: u8 = 1;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Shown {
-    /// The lines asked for, from the oldest.
+    /// The lines asked for, from the oldest; none with `verify`.
     lines: Vec<Line>,
     /// Lines that could not be read.
     unreadable: usize,
+    /// With `verify`: what was found.
+    verified: Option<Verified>,
 }
 
-/// `supervisor.audit-verify.v1`.
+/// A look through the whole log.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Verified {
+struct Verified {
     /// Lines looked at.
     lines: u64,
     /// What is wrong.
@@ -76,7 +78,14 @@ fn show(args: &AuditArgs) -> Result<ExitCode, Error> {
     let (mut lines, unreadable) = reader.lines()?;
     lines.retain(|line| filter.takes(line));
     if args.json {
-        return Ok(render::json("audit", &Shown { lines, unreadable }));
+        return Ok(render::json(
+            "audit",
+            &Shown {
+                lines,
+                unreadable,
+                verified: None,
+            },
+        ));
     }
     if unreadable > 0 {
         render::note(&format!(
@@ -140,8 +149,15 @@ fn verify(json: bool) -> Result<ExitCode, Error> {
     let look = reader()?.verify()?;
     let whole = look.damage.is_empty();
     if json {
-        let (lines, damage) = (look.lines, look.damage);
-        let code = render::json("audit-verify", &Verified { lines, damage });
+        let shown = Shown {
+            lines: Vec::new(),
+            unreadable: 0,
+            verified: Some(Verified {
+                lines: look.lines,
+                damage: look.damage,
+            }),
+        };
+        let code = render::json("audit", &shown);
         return Ok(if whole || code != ExitCode::SUCCESS {
             code
         } else {

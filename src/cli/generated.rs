@@ -87,7 +87,6 @@ fn all() -> Vec<(PathBuf, String)> {
     vec![
         schema::<add::Added>("add"),
         schema::<audit::Shown>("audit"),
-        schema::<audit::Verified>("audit-verify"),
         schema::<render::FailedObject<'_>>("error"),
         schema::<Explained>("explain"),
         schema::<get::Full>("get"),
