@@ -169,9 +169,11 @@ async fn relay_messages(server: Server, mut run: Run, settings: &Settings) -> Ex
 async fn refuse(person: Option<&Person>, args: &RunArgs, error: &Error) -> ExitCode {
     let code = render::error(error);
     if let Some(person) = person.filter(|_| !args.ephemeral)
-        && let Err(error) = run::refused(person, &args.alias, error)
+        && let Err(unrecorded) = run::refused(person, &args.alias, error)
+        // Said already, where the same thing keeps both from going on.
+        && unrecorded.code() != error.code()
     {
-        render::note(&format!("{}: {}", args.alias, error.message()));
+        render::note(&format!("{}: {}", args.alias, unrecorded.message()));
     }
     if !std::io::stdin().is_terminal() {
         // A host without pipes hears it on stderr alone.
