@@ -2,7 +2,7 @@
 //!
 //! Written by every run at once, each line under the lock on `head`. The lock is never waited for
 //! long, since messages stand still meanwhile: what finds it held stays in a queue and goes with
-//! the next event. Lines are appended without fsync, and synced at the end of a run. A line that
+//! the next event. The disk is not touched before the messages of a turn are on their way. Lines are appended without fsync, and synced at the end of a run. A line that
 //! cannot be written whole is taken back.
 
 use std::collections::VecDeque;
@@ -71,18 +71,29 @@ impl Log {
         })
     }
 
-    /// Appends an event.
+    /// Takes an event up; [`Log::write`] writes it.
     ///
     /// # Errors
     /// It is lost: the system said no, or too much waits for the lock.
     pub fn record(&mut self, event: Event, time: Timestamp) -> Result<(), AuditError> {
+        if self.waiting.len() >= QUEUE {
+            self.write()?;
+        }
         if self.waiting.len() >= QUEUE {
             return Err(AuditError::Held {
                 path: self.path(HEAD),
             });
         }
         self.waiting.push_back((time, event));
-        self.write(TRIES)
+        Ok(())
+    }
+
+    /// Appends what was taken up, unless others hold the log for longer than a moment.
+    ///
+    /// # Errors
+    /// One of them is lost: the system said no.
+    pub fn write(&mut self) -> Result<(), AuditError> {
+        self.write_within(TRIES)
     }
 
     /// Writes what waits and has it reach the disk.
@@ -90,7 +101,7 @@ impl Log {
     /// # Errors
     /// As [`Log::record`].
     pub fn close(mut self) -> Result<(), AuditError> {
-        self.write(LAST_TRIES)?;
+        self.write_within(LAST_TRIES)?;
         if !self.waiting.is_empty() {
             return Err(AuditError::Held {
                 path: self.path(HEAD),
@@ -117,7 +128,10 @@ impl Log {
     }
 
     /// Writes all that waits, if the lock can be had.
-    fn write(&mut self, tries: usize) -> Result<(), AuditError> {
+    fn write_within(&mut self, tries: usize) -> Result<(), AuditError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
         let Some(locked) = self.lock(tries)? else {
             return Ok(());
         };

@@ -53,6 +53,12 @@ impl Home {
     }
 }
 
+/// Records an event as a run does.
+fn put(log: &mut Log, word: &str) -> Result<(), AuditError> {
+    log.record(event(word), Timestamp::UNIX_EPOCH)?;
+    log.write()
+}
+
 fn event(word: &str) -> Event {
     Event::Refused { code: word.into() }
 }
@@ -73,8 +79,8 @@ fn two_runs_write_one_chain() {
     let mut reader = home.reader();
     let (mut one, mut two) = (home.log("one"), home.log("two"));
     for word in ["a", "b"] {
-        one.record(event(word), Timestamp::UNIX_EPOCH).unwrap();
-        two.record(event(word), Timestamp::UNIX_EPOCH).unwrap();
+        put(&mut one, word).unwrap();
+        put(&mut two, word).unwrap();
     }
     let (lines, unreadable) = home.reader().lines().unwrap();
     assert_eq!((codes(&lines), unreadable), (vec!["a", "a", "b", "b"], 0));
@@ -82,7 +88,7 @@ fn two_runs_write_one_chain() {
     assert_eq!(home.damage(), []);
     // A reader that was opened before there was a log, and goes on.
     assert_eq!(reader.lines().unwrap().0.len(), 4);
-    one.record(event("c"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut one, "c").unwrap();
     assert_eq!(codes(&reader.lines().unwrap().0), ["c"]);
     one.close().unwrap();
     let mode = |name| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
@@ -98,8 +104,7 @@ fn it_is_rotated_and_the_chain_goes_on() {
     let mut log = home.log("a");
     log.rotate = 2_000;
     for number in 0..400 {
-        log.record(event(&format!("c{number}")), Timestamp::UNIX_EPOCH)
-            .unwrap();
+        put(&mut log, &format!("c{number}")).unwrap();
     }
     let names = files(&log.folder).unwrap();
     assert_eq!(names.len(), KEPT);
@@ -119,7 +124,7 @@ fn what_is_cut_or_edited_is_found_and_stays_found() {
     let home = Home::new();
     let mut log = home.log("a");
     for word in ["a", "b", "c"] {
-        log.record(event(word), Timestamp::UNIX_EPOCH).unwrap();
+        put(&mut log, word).unwrap();
     }
     let path = home.path("000001.jsonl");
     let whole = fs::read_to_string(&path).unwrap();
@@ -127,14 +132,14 @@ fn what_is_cut_or_edited_is_found_and_stays_found() {
     assert_eq!(home.damage(), [("000001.jsonl".into(), 2)]);
     fs::write(&path, whole.lines().next().unwrap().to_owned() + "\n").unwrap();
     assert_eq!(home.damage(), [("000001.jsonl".into(), 1)]);
-    log.record(event("d"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "d").unwrap();
     assert_eq!(
         home.damage(),
         [("000001.jsonl".into(), 2)],
         "the lines between are missing"
     );
     fs::write(&path, whole.clone() + "{\"v\":1").unwrap();
-    log.record(event("e"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "e").unwrap();
     assert!(home.damage().contains(&("000001.jsonl".into(), 4)));
     fs::remove_file(home.path("head")).unwrap();
     assert_eq!(home.damage(), [("head".into(), 0)]);
@@ -144,11 +149,11 @@ fn what_is_cut_or_edited_is_found_and_stays_found() {
 fn a_line_whose_writer_was_killed_before_the_head_is_taken_up() {
     let home = Home::new();
     let mut log = home.log("a");
-    log.record(event("a"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "a").unwrap();
     let before = fs::read(home.path("head")).unwrap();
-    log.record(event("b"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "b").unwrap();
     fs::write(home.path("head"), before).unwrap();
-    log.record(event("c"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "c").unwrap();
     assert_eq!(home.damage(), []);
     assert_eq!(codes(&home.reader().lines().unwrap().0), ["a", "b", "c"]);
 }
@@ -157,11 +162,11 @@ fn a_line_whose_writer_was_killed_before_the_head_is_taken_up() {
 fn a_held_log_is_not_waited_for_and_loses_nothing() {
     let home = Home::new();
     let mut log = home.log("a");
-    log.record(event("a"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "a").unwrap();
     let head = fs::File::open(home.path("head")).unwrap();
     let held = Flock::lock(head, FlockArg::LockExclusive).unwrap();
     for _ in 0..3 {
-        log.record(event("b"), Timestamp::UNIX_EPOCH).unwrap();
+        put(&mut log, "b").unwrap();
     }
     assert_eq!(home.reader().lines().unwrap().0.len(), 1);
     drop(held);
@@ -177,11 +182,11 @@ fn a_held_log_is_not_waited_for_and_loses_nothing() {
 fn a_log_that_is_removed_begins_anew() {
     let home = Home::new();
     let mut log = home.log("a");
-    log.record(event("a"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "a").unwrap();
     for name in ["head", "000001.jsonl"] {
         fs::remove_file(home.path(name)).unwrap();
     }
-    log.record(event("b"), Timestamp::UNIX_EPOCH).unwrap();
+    put(&mut log, "b").unwrap();
     assert_eq!(codes(&home.reader().lines().unwrap().0), ["b"]);
     assert_eq!(home.damage(), []);
 }
@@ -192,17 +197,11 @@ fn what_cannot_be_trusted_is_not_written_to() {
     drop(home.log("a"));
     fs::write(home.path("head"), "").unwrap();
     fs::set_permissions(home.path("head"), fs::Permissions::from_mode(0o644)).unwrap();
-    let error = home
-        .log("a")
-        .record(event("a"), Timestamp::UNIX_EPOCH)
-        .unwrap_err();
+    let error = put(&mut home.log("a"), "a").unwrap_err();
     assert_eq!(error.code(), "state-mode");
     fs::remove_file(home.path("head")).unwrap();
     fs::write(home.path("head"), "nothing").unwrap();
     fs::set_permissions(home.path("head"), fs::Permissions::from_mode(0o600)).unwrap();
-    let error = home
-        .log("a")
-        .record(event("a"), Timestamp::UNIX_EPOCH)
-        .unwrap_err();
+    let error = put(&mut home.log("a"), "a").unwrap_err();
     assert_eq!(error.code(), "audit-head-unreadable");
 }

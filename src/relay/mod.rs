@@ -139,6 +139,9 @@ pub trait Owner {
     /// Something happened, for the record.
     fn record(&mut self, event: Event);
 
+    /// The messages of a turn are on their way: what was recorded may be written.
+    fn rest(&mut self);
+
     /// The breaker as it is after this; other runs of the same server count too.
     fn breaker(&mut self, verdict: Verdict) -> Breaker;
 

@@ -147,7 +147,12 @@ impl<'a> Run<'a> {
 
     /// Runs to the end.
     pub(super) async fn run(&mut self) -> Result<(), RelayError> {
-        poll_fn(|cx| self.poll(cx)).await
+        poll_fn(|cx| {
+            let polled = self.poll(cx);
+            self.owner.rest();
+            polled
+        })
+        .await
     }
 
     /// How it went.

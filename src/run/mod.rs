@@ -127,7 +127,10 @@ impl Run {
         self.starts = 1;
         let event = self.start_event(0);
         match &mut self.records {
-            Some(records) => records.log.record(event, now()),
+            Some(records) => {
+                records.log.record(event, now())?;
+                records.log.write()
+            }
             None => Ok(()),
         }
     }
@@ -209,6 +212,13 @@ impl Owner for Run {
         if let Some(records) = &mut self.records {
             let recorded = records.log.record(event, now());
             self.told(recorded);
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(records) = &mut self.records {
+            let written = records.log.write();
+            self.told(written);
         }
     }
 

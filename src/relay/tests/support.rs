@@ -160,6 +160,8 @@ impl Owner for Keeper {
         self.events.push(event);
     }
 
+    fn rest(&mut self) {}
+
     fn breaker(&mut self, verdict: Verdict) -> Breaker {
         self.breaker = self.breaker.after(verdict, self.now());
         self.breaker
