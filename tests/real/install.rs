@@ -7,9 +7,11 @@ use std::process::Command;
 use nix::fcntl::{Flock, FlockArg};
 
 /// What is installed from PyPI into one environment.
-const PYPI: [&str; 4] = [
+const PYPI: [&str; 6] = [
+    "fastmcp==4.2.3",
     "mcp==2.3.0",
     "uv==0.13.9",
+    "mcp-server-fetch==2026.10.24",
     "mcp-server-git==2026.10.19",
     "mcp-server-time==2026.10.19",
 ];
