@@ -201,6 +201,11 @@ impl Folder {
     /// # Errors
     /// Another command holds it for too long; the lock file is not ours.
     pub(crate) fn lock(&self) -> Result<Locked<'_>, FileError> {
+        self.lock_within(PATIENCE)
+    }
+
+    /// The same for who cannot wait that long, with the same errors.
+    pub(crate) fn lock_within(&self, patience: Duration) -> Result<Locked<'_>, FileError> {
         let path = self.path.join(LOCK);
         let start = Instant::now();
         loop {
@@ -217,7 +222,7 @@ impl Folder {
                 }
                 // Somebody removed the file, and the next command would lock another one.
                 Ok(_) => {}
-                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < PATIENCE => {}
+                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < patience => {}
                 Err((_, Errno::EWOULDBLOCK)) => return Err(FileError::new(&path, Problem::Locked)),
                 Err((_, error)) => return Err(FileError::io(&path, "locked", error)),
             }

@@ -3,6 +3,8 @@
 //! A file each in the state directory, by the digest of the declaration; written whole, under the
 //! lock of its folder, so that two runs of one server count together.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ use crate::relay::{Breaker, Discover, Verdict};
 const VERSION: u32 = 1;
 /// What is known of a server is asked anew after so long: another version may be out.
 const KNOWN: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long another run that writes is waited for: messages stand still meanwhile.
+const PATIENCE: Duration = Duration::from_millis(200);
 /// Digits of the digest in the name of a file in `era`.
 const SHORT: usize = 16;
 
@@ -84,7 +88,7 @@ impl Kept {
     /// # Errors
     /// As [`Kept::breaker`]; it cannot be written.
     pub(crate) fn turn(&self, verdict: Verdict, now: Timestamp) -> Result<Breaker, RunError> {
-        let locked = self.breakers.lock()?;
+        let locked = self.breakers.lock_within(PATIENCE)?;
         let breaker = self.breaker()?.after(verdict, now);
         let file = BreakerFile {
             version: VERSION,
@@ -124,7 +128,7 @@ impl Kept {
             discover,
             seen: now,
         };
-        let locked = self.eras.lock()?;
+        let locked = self.eras.lock_within(PATIENCE)?;
         Ok(locked.write(self.era_name(), &text(&file)?)?)
     }
 

@@ -39,12 +39,12 @@ fn call(host: &mut Host, tool: &str) -> Value {
 
 fn lines(context: &TestContext, words: &[&str]) -> Vec<Value> {
     let output = context.run(&[&["audit", "--json"], words].concat());
-    let shown: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&shown["schema"], &shown["unreadable"]),
         (&json!("supervisor.audit.v1"), &json!(0))
     );
-    shown["lines"].as_array().expect("lines").clone()
+    shown["lines"].as_array().unwrap().clone()
 }
 
 #[test]
