@@ -17,6 +17,7 @@ use jiff::Timestamp;
 
 pub use error::RunError;
 
+use crate::approval::Approvals;
 use crate::audit::event;
 use crate::audit::log::Log;
 use crate::audit::{AuditError, Event};
@@ -261,7 +262,9 @@ async fn launched(person: &Person, request: &RunRequest) -> Result<(Server, Home
 /// It cannot be recorded.
 pub(crate) fn refused(person: &Person, alias: &Alias, error: &Error) -> Result<(), Error> {
     let state = State::open(person)?;
-    if state.folder().is_none() {
+    // Nothing is written in a state that cannot be trusted or read.
+    let readable = state.read().is_ok() && Approvals::read(&state).is_ok();
+    if state.folder().is_none() || !readable {
         return Ok(());
     }
     let mut log = Log::open(&state, of(alias, None))?;
