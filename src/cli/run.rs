@@ -10,6 +10,7 @@ use crate::confine::linux::apply;
 use crate::declaration::Tools;
 use crate::declaration::store::State;
 use crate::error::Error;
+use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
 use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
@@ -67,14 +68,16 @@ async fn start_and_relay(args: &RunArgs) -> ExitCode {
 async fn start(person: &Person, args: &RunArgs) -> Result<(Server, Run, Settings), Error> {
     let (mut prepared, filter) = permitted(person, args)?;
     say_what_differs(prepared.explanation());
-    let mut run = Run::open(person, &request(args), prepared.explanation(), render::note)?;
-    let settings = settings(person, &run, prepared.explanation(), filter)?;
+    let id = RunId::new().map_err(LaunchError::Spawn)?;
+    let explanation = prepared.explanation();
+    let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
+    let settings = settings(person, &run, explanation, filter)?;
     let launch::Running {
         server,
         enforced,
         home,
     } = launch::launch(&mut prepared).await?;
-    tracing::info!(alias = %args.alias, ?enforced, "confined");
+    tracing::info!(alias = %args.alias, run = %id, ?enforced, "confined");
     run.started(home)?;
     Ok((server, run, settings))
 }

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::exit_codes;
 use crate::launch::home::Home;
 use crate::launch::run_id::RunId;
-use crate::launch::{self, Explanation, descendants};
+use crate::launch::{self, Explanation, LaunchError, descendants};
 use crate::plan::{Person, RunRequest};
 use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Server, Start, Verdict};
 use kept::Kept;
@@ -64,6 +64,7 @@ impl Run {
         person: &Person,
         request: &RunRequest,
         explanation: &Explanation,
+        run: RunId,
         say: fn(&str),
     ) -> Result<Self, Error> {
         let digest = explanation.digest.clone();
@@ -71,7 +72,7 @@ impl Run {
             None
         } else {
             let state = State::open(person)?;
-            let run = of(&explanation.alias, Some(&digest));
+            let run = of(run, &explanation.alias, Some(&digest));
             Some(Records {
                 log: Log::open(&state, run)?,
                 kept: Kept::open(&state, &digest)?,
@@ -267,15 +268,16 @@ pub(crate) fn refused(person: &Person, alias: &Alias, error: &Error) -> Result<(
     if state.folder().is_none() || !readable {
         return Ok(());
     }
-    let mut log = Log::open(&state, of(alias, None))?;
+    let run = RunId::new().map_err(LaunchError::Spawn)?;
+    let mut log = Log::open(&state, of(run, alias, None))?;
     let code = error.code().to_owned();
     log.record(Event::Refused { code }, now())?;
     Ok(log.close()?)
 }
 
-fn of(alias: &Alias, digest: Option<&Digest>) -> event::Run {
+fn of(run: RunId, alias: &Alias, digest: Option<&Digest>) -> event::Run {
     event::Run {
-        run: RunId::new().to_string(),
+        run: run.to_string(),
         alias: alias.to_string(),
         digest: digest.map(ToString::to_string),
     }
