@@ -1,6 +1,7 @@
 //! `supervisor run ALIAS`: what a host starts in place of the server.
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -90,15 +91,13 @@ fn settings(
 ) -> Result<Settings, Error> {
     let set = crate::settings::Settings::read(&State::open(person)?)?;
     let timeouts = explanation.declared.timeouts;
+    let seconds = |count: NonZeroU64| Duration::from_secs(count.get());
     Ok(Settings {
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
         filter,
-        start_limit: timeouts.start_s.map(Duration::from_secs),
-        call_limit: timeouts
-            .call_s
-            .map(Duration::from_secs)
-            .or(set.call_timeout),
+        start_limit: timeouts.start_s.map(seconds),
+        call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),
         audit: match (run.is_recorded(), explanation.declared.audit_arguments) {
             (false, _) => Audit::Off,
             (true, false) => Audit::Digests,

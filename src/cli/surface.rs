@@ -199,7 +199,7 @@ fn start_limit(state: &State, alias: &Alias) -> Result<Duration, Error> {
         Server::Http(_) => None,
     };
     Ok(own
-        .map_or(read::START, Duration::from_secs)
+        .map_or(read::START, |seconds| Duration::from_secs(seconds.get()))
         .min(read::START))
 }
 

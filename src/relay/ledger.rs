@@ -120,7 +120,8 @@ impl Ledger {
         asked.tool = asked.tool.map(|name| cut(&name));
         let open = Open {
             order: self.entered,
-            due: asked.limit.map(|limit| asked.since + limit),
+            // A limit beyond all time is none.
+            due: asked.limit.and_then(|limit| asked.since.checked_add(limit)),
             abandoned: false,
             asked,
         };
@@ -182,10 +183,11 @@ impl Ledger {
         };
         if let Some(open) = self.open.get_mut(id)
             && let (Some(due), Some(limit)) = (open.due, open.asked.limit)
+            && let Some(later) = now.checked_add(limit)
         {
             self.due.remove(&(due, open.order));
-            self.due.insert((now + limit, open.order), id.clone());
-            open.due = Some(now + limit);
+            self.due.insert((later, open.order), id.clone());
+            open.due = Some(later);
         }
     }
 
@@ -357,6 +359,15 @@ mod tests {
         assert_eq!(ledger.settle(&number(2)), Answer::Again);
         assert_eq!(ledger.deadline(), Some(start + second * 8));
         assert!(was_asked(&ledger.settle(&number(1))));
+        assert_eq!(ledger.deadline(), None);
+    }
+
+    #[test]
+    fn a_limit_beyond_all_time_is_none() {
+        let mut ledger = Ledger::new(9);
+        let mut one = asked(Instant::now());
+        one.limit = Some(Duration::from_secs(u64::MAX));
+        assert_eq!(ledger.enter(number(1), one), Ok(()));
         assert_eq!(ledger.deadline(), None);
     }
 

@@ -38,7 +38,7 @@ impl Limits {
     /// A request goes to the server: from the first on it has so long to answer any.
     pub(super) fn asked(&mut self, now: Instant) {
         if self.unheard && self.start_due.is_none() {
-            self.start_due = self.start.map(|limit| now + limit);
+            self.start_due = self.start.and_then(|limit| now.checked_add(limit));
         }
     }
 
