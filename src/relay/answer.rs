@@ -22,11 +22,11 @@ pub(super) const UNREADABLE: i64 = -31_122;
 /// Too many requests wait for an answer (`too-many-requests`).
 pub(super) const TOO_MANY: i64 = -31_123;
 /// The server failed over and over and is left alone (`breaker-open`).
-pub(super) const BREAKER_OPEN: i64 = -31_124;
+pub(super) const BREAKER_OPEN: i64 = -31_127;
 /// A request was not answered in its time (`call-timeout`).
-pub(super) const CALL_TIMEOUT: i64 = -31_125;
+pub(super) const CALL_TIMEOUT: i64 = -31_128;
 /// The server answered nothing in the time that its start may take (`start-timeout`).
-pub(super) const START_TIMEOUT: i64 = -31_126;
+pub(super) const START_TIMEOUT: i64 = -31_129;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
