@@ -116,9 +116,7 @@ impl Error {
             Self::Run(error) => error.place(),
             Self::Audit(error) => error.place(),
             Self::Plan(error) => error.place(),
-            Self::Policy(PolicyError::NotObeyed { file } | PolicyError::Look { file, .. }) => {
-                Some(crate::text::printable(file))
-            }
+            Self::Policy(error) => error.place(),
             Self::Launch(
                 LaunchError::Home { path, .. } | LaunchError::ForeignHome { path, .. },
             ) => Some(crate::text::path(path)),

@@ -22,6 +22,22 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// JSON in which every character prints; those that do not stand in strings only.
+#[must_use]
+pub fn json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character == '\n' || is_printable(character) {
+            out.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
+}
+
 /// Whether a character shows as itself and moves nothing else on the line.
 #[must_use]
 pub fn is_printable(character: char) -> bool {

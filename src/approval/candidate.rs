@@ -1,20 +1,25 @@
 //! A declaration as it stands on this machine: what an approval would be given to, and whether
 //! one was. `add`, `approve`, `list` and `get` look at declarations through here.
 //!
-//! Place on the path: declaration + approvals + this machine → **candidate** → question.
+//! Place on the path: declaration + approvals + policy + this machine → **candidate** → question.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::question::Shown;
 use super::{Approval, ApprovalError, Approvals, Word};
 use crate::declaration::digest::canonical;
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Alias, Declaration, Digest, EnvName, Server, Stdio};
+use crate::error::Error;
 use crate::plan::program::{self, Program};
 use crate::plan::runner::{self, Runner};
 use crate::plan::{Person, PlanError, SearchPath, facts, git, record};
+use crate::policy::load::Installed;
+use crate::policy::{AdminPolicy, Decision, PolicyError, Verdict, look};
+use crate::text;
 
 /// A declaration, looked at.
 #[derive(Debug)]
@@ -33,6 +38,10 @@ pub struct Candidate {
     pub program: Option<Result<Program, PlanError>>,
     /// The runner that starts it.
     pub runner: Option<Runner>,
+    /// The administrator's word on it, where its program was found.
+    pub verdict: Option<Verdict>,
+    /// Why it is not asked about, beside its program: the administrator's policy.
+    refused: Option<Error>,
     ours: Vec<EnvName>,
     path: SearchPath,
     marks: Marks,
@@ -61,6 +70,34 @@ impl SurfaceState {
             Self::Changed => "changed",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+/// Why a server would not start.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotStarted {
+    /// The stable code.
+    pub code: &'static str,
+    /// What and where.
+    pub message: String,
+    /// The next command.
+    pub hint: Option<String>,
+}
+
+/// The administrator's word; nothing for a program that was not found.
+fn judged(
+    policy: &AdminPolicy,
+    server: &Server,
+    program: Option<&Program>,
+    path: &SearchPath,
+) -> Result<Option<Verdict>, Error> {
+    match (server, program) {
+        (Server::Http(http), _) => Ok(Some(look::judge_url(policy, &http.url))),
+        (Server::Stdio(stdio), Some(program)) => {
+            look::judge(policy, stdio, program, path).map(Some)
+        }
+        (Server::Stdio(_), None) => Ok(None),
     }
 }
 
@@ -93,7 +130,13 @@ impl Candidate {
     /// Looks at a declaration. `anew` reads `PATH` as it is now, as a new approval would, and
     /// not as it was frozen.
     #[must_use]
-    pub fn look(alias: Alias, declaration: Declaration, approvals: &Approvals, anew: bool) -> Self {
+    pub(crate) fn look(
+        alias: Alias,
+        declaration: Declaration,
+        approvals: &Approvals,
+        policy: &Installed,
+        anew: bool,
+    ) -> Self {
         let form = canonical(&declaration);
         let digest = form.digest();
         let frozen = approvals
@@ -117,6 +160,22 @@ impl Candidate {
             _ => SurfaceState::Unknown,
         };
         let ours = form.ours.into_iter().collect();
+        let judged = match policy {
+            Ok(policy) => judged(policy, &declaration.server, found, &path),
+            Err(error) => Err(error.clone().into()),
+        };
+        let (verdict, refused) = match judged {
+            Ok(Some(verdict)) if verdict.result == Decision::Deny => {
+                let (alias, shown) = (alias.clone(), Box::new(verdict.clone()));
+                let denied = PolicyError::Denied {
+                    alias,
+                    verdict: shown,
+                };
+                (Some(verdict), Some(denied.into()))
+            }
+            Ok(verdict) => (verdict, None),
+            Err(error) => (None, Some(error)),
+        };
         Self {
             alias,
             declaration,
@@ -125,6 +184,8 @@ impl Candidate {
             surface,
             program,
             runner,
+            verdict,
+            refused,
             ours,
             path,
             marks: Marks::default(),
@@ -179,6 +240,7 @@ impl Candidate {
             digest: &self.digest,
             whole_digest,
             program,
+            administrator: self.administrator(),
             runner: self.runner.as_ref(),
             ours: &self.ours,
             marks: &self.marks,
@@ -192,21 +254,60 @@ impl Candidate {
         &self.ours
     }
 
-    /// Why it would not start here, as far as it was looked at.
-    #[must_use]
-    pub fn not_started(&self) -> Option<&PlanError> {
-        self.program
-            .as_ref()
-            .and_then(|program| program.as_ref().err())
+    /// What the administrator says, in one line; nothing where there is no policy here.
+    fn administrator(&self) -> Option<String> {
+        match (&self.verdict, &self.refused) {
+            (Some(verdict), _) => verdict.file.is_some().then(|| {
+                format!(
+                    "{} by the administrator: {}",
+                    verdict.result.as_str(),
+                    verdict.told()
+                )
+            }),
+            (None, Some(error)) => Some(format!("does not start: {}", error.message())),
+            (None, None) => None,
+        }
     }
 
-    /// The same, where there is something to say yes to: a program that is there, or a URL.
+    /// Why it would not start here, as far as it was looked at.
+    #[must_use]
+    pub fn not_started(&self) -> Option<NotStarted> {
+        let program = self.program.as_ref().and_then(|found| found.as_ref().err());
+        match (&self.refused, program) {
+            (Some(error), _) => Some(NotStarted {
+                code: error.code(),
+                message: error.message(),
+                hint: error.hint(),
+            }),
+            (None, Some(error)) => Some(NotStarted {
+                code: error.code(),
+                message: text::printable(&error.to_string()),
+                hint: error.hint(),
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// The same, where the administrator does not refuse it: else nothing is asked about it.
+    ///
+    /// # Errors
+    /// The policy denies it, or cannot be obeyed.
+    pub fn permitted(mut self) -> Result<Self, Error> {
+        self.refused.take().map_or(Ok(self), Err)
+    }
+
+    /// The same, where there is something to say yes to: what the administrator does not refuse,
+    /// a program that is there, or a URL.
     ///
     /// # Errors
     /// What [`Candidate::not_started`] says.
-    pub fn must_start(mut self) -> Result<Self, PlanError> {
-        self.program = self.program.map(|program| program.map(Ok)).transpose()?;
-        Ok(self)
+    pub fn must_start(self) -> Result<Self, Error> {
+        let mut candidate = self.permitted()?;
+        candidate.program = candidate
+            .program
+            .map(|program| program.map(Ok))
+            .transpose()?;
+        Ok(candidate)
     }
 
     /// Records the person's yes.

@@ -46,6 +46,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) whole_digest: bool,
     /// The program, or why it is not known.
     pub(crate) program: Option<Result<&'a Program, String>>,
+    /// What the administrator says of it.
+    pub(crate) administrator: Option<String>,
     /// The runner that fetches it.
     pub(crate) runner: Option<&'a Runner>,
     /// Variables the runner gets from the supervisor.
@@ -71,6 +73,9 @@ impl Shown<'_> {
         match &self.declaration.server {
             Server::Stdio(stdio) => self.stdio(stdio, &mut rows),
             Server::Http(http) => self.http(http, &mut rows),
+        }
+        if let Some(administrator) = &self.administrator {
+            rows.push(Row::text(administrator));
         }
         if !self.declaration.enabled {
             rows.push(Row::text("disabled: listed and not started"));

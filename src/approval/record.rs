@@ -112,6 +112,18 @@ impl Record {
             .map(|path| SearchPath::parse(OsStr::new(path)))
     }
 
+    /// What the program's file holds, in SHA-256: as it was approved where its fields are the
+    /// same, else hashed anew. `None` where it cannot be read.
+    #[must_use]
+    pub fn sha256(&self, found: &Program) -> Option<String> {
+        match &self.program {
+            Some(before) if found.stat() == Some(before.stat) => Some(before.sha256.clone()),
+            _ => program::identity(&found.resolved)
+                .map(|identity| identity.sha256)
+                .ok(),
+        }
+    }
+
     /// What differs between the program approved and the one found, in words; `None` where it
     /// is the same. The file is hashed only where its fields differ.
     #[must_use]

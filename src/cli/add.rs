@@ -18,6 +18,7 @@ use crate::declaration::declare;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::plan::{Person, facts};
+use crate::policy;
 use crate::surface::Surface;
 
 #[derive(Serialize)]
@@ -68,7 +69,14 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     let alias = &line.alias;
     let approvals = Approvals::read(&state)?;
     // Shown as `changed:`, though the replaced declaration's approval goes at once.
-    let before = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
+    let policy = policy::load::installed();
+    let before = Candidate::look(
+        alias.clone(),
+        declaration.clone(),
+        &approvals,
+        &policy,
+        false,
+    );
     let changed = before.approval.changed().to_vec();
     // The surface approved with it goes too: what differs from it is shown at the question.
     let earlier = approvals.latest_surface(alias);
@@ -77,7 +85,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     let stale = before.is_stale(&approvals);
     let anew = before.approval != Approval::Given || stale;
     let candidate =
-        Candidate::look(alias.clone(), declaration, &approvals, anew).marked(&person)?;
+        Candidate::look(alias.clone(), declaration, &approvals, &policy, anew).marked(&person)?;
     let changed = if stale { vec![Word::Program] } else { changed };
     if line.json {
         let file = state.file().display().to_string();
@@ -85,7 +93,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
             "add",
             &Added {
                 file,
-                row: Row::of(&candidate).sized(&candidate, &state),
+                row: Row::of(&candidate).with_state(&candidate, &state).0,
             },
         ));
     }
@@ -150,8 +158,7 @@ impl Asking<'_> {
         let alias = candidate.alias.clone();
         let later = format!("supervisor approve {alias}");
         if let Some(error) = candidate.not_started() {
-            let why = crate::text::printable(&error.to_string());
-            let said = render::paragraph("not asked about:", &why);
+            let said = render::paragraph("not asked about:", &error.message);
             return Ok(render::human(&format!(
                 "{said}when that is mended: {later}\n"
             )));

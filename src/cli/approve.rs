@@ -14,6 +14,7 @@ use crate::declaration::Server;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::plan::facts;
+use crate::policy;
 
 /// Runs the command.
 pub(super) fn run(args: &ApproveArgs) -> ExitCode {
@@ -31,11 +32,19 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     let declaration = state.read()?.get(&alias)?.clone();
     let approvals = Approvals::read(&state)?;
     let earlier = approvals.latest_surface(&alias);
-    let now = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
+    let policy = policy::load::installed();
+    let now = Candidate::look(
+        alias.clone(),
+        declaration.clone(),
+        &approvals,
+        &policy,
+        false,
+    )
+    .permitted()?;
     let stale = now.is_stale(&approvals);
     if (now.approval != Approval::Given || stale) && !args.surface {
-        let candidate =
-            Candidate::look(alias.clone(), declaration, &approvals, true).marked(&person)?;
+        let candidate = Candidate::look(alias.clone(), declaration, &approvals, &policy, true)
+            .marked(&person)?;
         let is_program = matches!(candidate.declaration.server, Server::Stdio(_));
         let changed = if stale {
             &[Word::Program]

@@ -2,7 +2,22 @@
 
 use std::process::ExitCode;
 
-use super::{CompletionsArgs, render};
+use clap::Args;
+
+use super::render;
+
+/// Print the completions of a shell
+///
+/// Prints what a shell completes the words of this program by.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  supervisor completions bash > ~/.local/share/bash-completion/completions/supervisor"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
 
 /// Runs the command.
 pub(super) fn run(args: &CompletionsArgs) -> ExitCode {

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::explain::{Page, approval};
 use super::render;
-use super::row::NotStarted;
-use crate::approval::candidate::Candidate;
+use crate::approval::candidate::{Candidate, NotStarted};
 use crate::approval::{Approval, Approvals};
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, EnvName, Server};
 use crate::error::Error;
 use crate::launch::LaunchError;
 use crate::plan::facts;
+use crate::policy::{self, Verdict};
 use crate::text;
 
 /// What there is to know of a server elsewhere.
@@ -26,6 +26,7 @@ pub(super) struct Elsewhere {
     url: String,
     headers: Vec<String>,
     bearer_env: Option<EnvName>,
+    verdict: Verdict,
     not_started: NotStarted,
 }
 
@@ -44,7 +45,10 @@ pub(super) fn explained(alias: &Alias) -> Result<Option<Elsewhere>, Error> {
         alias: alias.clone(),
     };
     let approvals = Approvals::read(&state)?;
-    let candidate = Candidate::look(alias.clone(), declaration, &approvals, false);
+    let policy = policy::load::installed();
+    let verdict = policy::look::judge_url(policy.as_ref().map_err(Clone::clone)?, &http.url);
+    let candidate = Candidate::look(alias.clone(), declaration, &approvals, &policy, false);
+    let refused = candidate.not_started();
     Ok(Some(Elsewhere {
         alias: candidate.alias,
         digest: candidate.digest,
@@ -52,11 +56,12 @@ pub(super) fn explained(alias: &Alias) -> Result<Option<Elsewhere>, Error> {
         url: http.url,
         headers: http.headers.into_keys().collect(),
         bearer_env: http.bearer_env,
-        not_started: NotStarted {
-            code: later.code().to_owned(),
+        not_started: refused.unwrap_or_else(|| NotStarted {
+            code: later.code(),
             message: later.to_string(),
             hint: later.hint(),
-        },
+        }),
+        verdict,
     }))
 }
 
@@ -80,6 +85,8 @@ pub(super) fn show(elsewhere: &Elsewhere, json: bool) -> ExitCode {
     if let Some(name) = &elsewhere.bearer_env {
         page.item("bearer token", &format!("from the variable {name}"));
     }
+    page.heading("administrator");
+    page.item(elsewhere.verdict.result.as_str(), &elsewhere.verdict.told());
     page.heading("runs");
     page.item("nothing", &elsewhere.not_started.message);
     render::human(&page.0)

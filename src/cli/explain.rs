@@ -66,14 +66,7 @@ fn page(explanation: &Explanation) -> String {
     limits(&mut page, explanation);
     page.heading("administrator");
     let verdict = &explanation.verdict;
-    page.item(
-        if verdict.result == crate::policy::Decision::Allow {
-            "allowed"
-        } else {
-            "denied"
-        },
-        &text::printable(&verdict.reason),
-    );
+    page.item(verdict.result.as_str(), &verdict.told());
     page.heading("promises");
     for standing in &explanation.confinement.promises {
         promise(&mut page, standing);
@@ -161,7 +154,11 @@ const fn network(network: Network) -> &'static str {
 fn limits(page: &mut Page, explanation: &Explanation) {
     let limits = &explanation.plan.limits;
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-    page.item("memory", &format!("{} in each process", mib(limits.memory)));
+    let together = match explanation.lowered.cgroup {
+        Some(_) => "together, and in each process",
+        None => "together, by the watch, and in each process",
+    };
+    page.item("memory", &format!("{} {together}", mib(limits.memory)));
     let counted = explanation.lowered.namespaces.is_some();
     let counted = if counted {
         ""

@@ -12,10 +12,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::{add, audit, elsewhere, get, list, prune, remove, rename, render, set};
+use super::{add, audit, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
+use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};
 use crate::launch::Explanation;
+use crate::launch::run_id::RunId;
+use crate::policy::document::FileShape;
+use crate::policy::notes::Checked;
 use crate::trial::Trial;
 
 macro_rules! text {
@@ -37,6 +41,7 @@ text! {
     EnvName: "^[A-Za-z_][A-Za-z0-9_]*$",
     Digest: "^[0-9a-f]{64}$",
     AbsolutePath: "^/",
+    RunId: "^[0-9a-f]{16}$",
 }
 
 impl JsonSchema for Approval {
@@ -83,8 +88,56 @@ fn schema<T: JsonSchema>(name: &str) -> (PathBuf, String) {
     )
 }
 
+/// The schema of an administrator's file: what is read, where the others are what is printed.
+fn managed() -> (PathBuf, String) {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    let generated = settings
+        .into_generator()
+        .into_root_schema_for::<FileShape<'_>>();
+    let mut schema = serde_json::to_value(generated).unwrap();
+    schema["title"] = json!("The administrator's policy of supervisor");
+    without_null_defaults(&mut schema);
+    (
+        "policy/schema/managed.json".into(),
+        serde_json::to_string_pretty(&schema).unwrap() + "\n",
+    )
+}
+
+/// A key that is absent is absent: `null` is refused.
+fn without_null_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.retain(|key, value| key != "default" || !value.is_null());
+            object.values_mut().for_each(without_null_defaults);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_null_defaults),
+        _ => {}
+    }
+}
+
+/// Every command that does something, by its whole name: `policy check` is one.
+fn commands(definition: &clap::Command) -> Vec<(String, &clap::Command)> {
+    let named = |command: &clap::Command| command.get_name() != "help";
+    let mut all = Vec::new();
+    for command in definition
+        .get_subcommands()
+        .filter(|command| named(command))
+    {
+        let name = command.get_name().to_owned();
+        let further = command.get_subcommands().filter(|command| named(command));
+        let further = further.map(|inner| (format!("{name} {}", inner.get_name()), inner));
+        let further: Vec<_> = further.collect();
+        all.push((name, command));
+        all.extend(further);
+    }
+    all
+}
+
 fn all() -> Vec<(PathBuf, String)> {
     vec![
+        managed(),
+        schema::<Checked>("policy-check"),
+        schema::<policy::Tested>("policy-test"),
         schema::<add::Added>("add"),
         schema::<audit::Shown>("audit"),
         schema::<render::FailedObject<'_>>("error"),
@@ -92,6 +145,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<get::Full>("get"),
         schema::<list::List>("list"),
         schema::<prune::Pruned>("prune"),
+        schema::<Receipt>("receipt"),
         schema::<remove::Removed<'_>>("remove"),
         schema::<rename::Renamed<'_>>("rename"),
         schema::<set::Set>("set"),
@@ -124,30 +178,32 @@ fn the_schemas_are_those_of_the_types() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), all.len());
     // Every command that takes --json has one; `run` prints what `explain` does.
     let definition = super::definition();
-    let json: BTreeSet<&str> = definition
-        .get_subcommands()
-        .filter(|command| {
+    let json: BTreeSet<String> = commands(&definition)
+        .into_iter()
+        .filter(|(_, command)| {
             command
                 .get_arguments()
                 .any(|arg| arg.get_long() == Some("json"))
         })
-        .map(clap::Command::get_name)
-        .filter(|name| *name != "run")
+        .map(|(name, _)| name.replace(' ', "-"))
+        .filter(|name| name != "run")
         .collect();
-    let mut held: BTreeSet<&str> = all
+    let mut held: BTreeSet<String> = all
         .iter()
-        .filter_map(|(path, _)| path.file_stem()?.to_str())
+        .filter_map(|(path, _)| Some(path.file_stem()?.to_str()?.to_owned()))
         .collect();
+    // What is printed by none: an error by any, a receipt is written to files.
     held.remove("error");
+    held.remove("managed");
+    held.remove("receipt");
     assert_eq!(json, held);
 }
 
 /// One section a command: what it does, its flags, its examples.
-fn section(command: &clap::Command) -> String {
+fn section(name: &str, command: &clap::Command) -> String {
     let text = |styled: Option<&clap::builder::StyledStr>| {
         styled.map(ToString::to_string).unwrap_or_default()
     };
-    let name = command.get_name();
     let long = command.get_long_about().or(command.get_about());
     let mut out = format!("\n## supervisor {name}\n\n{}\n", text(long));
     for arg in command.get_arguments().filter(|arg| arg.get_id() != "help") {
@@ -186,11 +242,8 @@ fn the_guide_of_commands_is_their_help() {
     );
     let mut definition = super::definition();
     definition.build();
-    for command in definition
-        .get_subcommands()
-        .filter(|command| command.get_name() != "help")
-    {
-        page.push_str(&section(command));
+    for (name, command) in commands(&definition) {
+        page.push_str(&section(&name, command));
     }
     same(Path::new("docs/commands.md"), &page);
 }
@@ -208,17 +261,16 @@ fn every_flag_has_help_and_a_transcript() {
         lines.extend(typed.map(str::to_owned));
     }
     let mut missing = Vec::new();
-    for command in super::definition().get_subcommands() {
-        let name = command.get_name();
+    for (name, command) in commands(&super::definition()) {
         for arg in command.get_arguments() {
             assert!(arg.get_help().is_some(), "{name} {arg}");
             let Some(long) = arg.get_long() else { continue };
             let mut names = vec![format!("--{long}")];
             names.extend(arg.get_short().map(|short| format!("-{short}")));
             let typed = lines.iter().any(|line| {
-                let mut words = line.split(' ');
-                words.next() == Some(name)
-                    && words.any(|word| {
+                let words = line.strip_prefix(&name).unwrap_or_default().split(' ');
+                line.starts_with(&format!("{name} "))
+                    && words.clone().any(|word| {
                         names
                             .iter()
                             .any(|name| word.split('=').next() == Some(name))

@@ -18,6 +18,7 @@ use crate::declaration::{
 use crate::error::Error;
 use crate::plan::facts;
 use crate::plan::runner::Runner;
+use crate::policy::{self, Verdict};
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -26,6 +27,7 @@ pub(super) struct Full {
     row: Row,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<PathBuf>,
+    verdict: Option<Verdict>,
     variables: Vec<Variable>,
     #[serde(flatten)]
     stdio: Option<Stdio>,
@@ -101,7 +103,8 @@ fn got(args: &GetArgs) -> Result<(Candidate, State), Error> {
     let state = State::open(&person)?;
     let declaration = state.read()?.get(&args.alias)?.clone();
     let approvals = Approvals::read(&state)?;
-    let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, false);
+    let policy = policy::load::installed();
+    let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, &policy, false);
     Ok((candidate.marked(&person)?, state))
 }
 
@@ -120,7 +123,7 @@ fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
 }
 
 fn full(candidate: &Candidate, state: &State) -> Full {
-    let row = Row::of(candidate).sized(candidate, state);
+    let (row, _) = Row::of(candidate).with_state(candidate, state);
     let found = candidate
         .program
         .as_ref()
@@ -171,6 +174,7 @@ fn full(candidate: &Candidate, state: &State) -> Full {
     Full {
         row,
         runs,
+        verdict: candidate.verdict.clone(),
         variables,
         stdio,
         http,

@@ -15,6 +15,7 @@ use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration};
 use crate::error::{Error, REFUSED};
 use crate::plan::{Person, facts};
+use crate::policy::load::{self, Installed};
 use crate::text;
 
 /// An entry cannot be used, or a file cannot be trusted.
@@ -49,13 +50,19 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
     let approvals = Approvals::read(&state)?;
     let mut page = shown_path(&state.file(), &person.home) + "\n\n";
     let mut servers = Vec::new();
+    let policy = load::installed();
     let mut well = approvals.without_record().is_empty() && approvals.without_surface().is_empty();
+    if let Err(error) = &policy {
+        // On each row too; but there may be none.
+        render::note(&error.to_string());
+        well = false;
+    }
     for (name, entry) in declarations.iter() {
-        let (row, block) = match entry {
-            Ok(declaration) => usable(name, declaration, &approvals, &state),
+        let (row, block, good) = match entry {
+            Ok(declaration) => usable(name, declaration, (&approvals, &policy), &state),
             Err(problem) => unusable(name, problem),
         };
-        well = well && entry.is_ok();
+        well = well && good;
         page.push_str(&block);
         servers.push(row);
     }
@@ -92,15 +99,15 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
 fn usable(
     name: &str,
     declaration: &Declaration,
-    approvals: &Approvals,
+    (approvals, policy): (&Approvals, &Installed),
     state: &State,
-) -> (Row, String) {
+) -> (Row, String, bool) {
     // An entry is usable only under a name that is an alias.
     let Ok(alias) = name.parse::<Alias>() else {
         return unusable(name, &EntryError::Alias);
     };
-    let candidate = Candidate::look(alias, declaration.clone(), approvals, false);
-    let row = Row::of(&candidate).sized(&candidate, state);
+    let candidate = Candidate::look(alias, declaration.clone(), approvals, policy, false);
+    let (row, well) = Row::of(&candidate).with_state(&candidate, state);
     let mut rows = Vec::new();
     if !row.changed.is_empty() {
         rows.push(question::Row::named(
@@ -114,6 +121,7 @@ fn usable(
             why.message
         )));
     }
+    rows.extend(row.left());
     let columns = [
         name,
         transport(declaration),
@@ -121,10 +129,10 @@ fn usable(
         candidate.digest.short(),
     ];
     let block = render::block(&columns, &candidate.shown(false).head(), &rows);
-    (row, block)
+    (row, block, well)
 }
 
-fn unusable(name: &str, problem: &EntryError) -> (Row, String) {
+fn unusable(name: &str, problem: &EntryError) -> (Row, String, bool) {
     let problem = problem.to_string();
     let name_shown = text::word(name);
     let block = render::block(
@@ -132,5 +140,5 @@ fn unusable(name: &str, problem: &EntryError) -> (Row, String) {
         &question::Row::text(&problem).0,
         &[],
     );
-    (Row::unusable(name, &problem), block)
+    (Row::unusable(name, &problem), block, false)
 }

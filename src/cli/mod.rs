@@ -7,11 +7,12 @@
 mod add;
 mod approve;
 mod args_audit;
+mod args_run;
 mod args_set;
-mod args_shell;
 mod audit;
 mod completions;
 mod elsewhere;
+mod ended;
 mod explain;
 #[cfg(test)]
 mod generated;
@@ -19,6 +20,9 @@ mod get;
 mod list;
 mod log;
 mod man;
+mod policy;
+mod policy_args;
+mod policy_exchange;
 mod prune;
 mod remove;
 mod rename;
@@ -35,11 +39,13 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use args_audit::{AuditAction, AuditArgs};
+use args_run::RunArgs;
 use args_set::SetArgs;
-use args_shell::{CompletionsArgs, ManArgs};
+use completions::CompletionsArgs;
+use man::ManArgs;
+use policy_args::PolicyArgs;
 
-use crate::declaration::{Alias, DigestPrefix};
-use crate::relay::filter::Pattern;
+use crate::declaration::Alias;
 
 /// Runs a command line, the program's own name first.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
@@ -64,6 +70,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Remove(args) => remove::run(&args),
             Command::Audit(args) => audit::run(&args),
             Command::Prune(args) => prune::run(&args),
+            Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args),
@@ -115,6 +122,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Remove(RemoveArgs),
     Audit(AuditArgs),
     Prune(PruneArgs),
+    Policy(PolicyArgs),
     Try(TryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -215,49 +223,6 @@ pub(crate) struct ApproveArgs {
     /// Ask the second question only, approved before or not: what it offers to the model
     #[arg(long)]
     pub(crate) surface: bool,
-}
-
-/// Start an approved server confined, and relay its messages
-///
-/// Starts a server that is approved, confined by the kernel, and relays its messages.
-///
-/// Stands in a host's configuration in place of the server. Reads nothing from a terminal; a
-/// refusal is answered to the host's first requests, and said on standard error.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  supervisor run weather
-  supervisor run weather --digest 25edc5e8 --only 'get_*'
-  supervisor run --dry-run weather")]
-pub(crate) struct RunArgs {
-    /// The server
-    #[arg(value_name = "ALIAS")]
-    pub(crate) alias: Alias,
-    /// Start only the declaration of this digest: its first 8 to 64 digits
-    ///
-    /// For hosts that pin what they start: a declaration that was changed and approved since is
-    /// refused too.
-    #[arg(long, value_name = "HEX")]
-    pub(crate) digest: Option<DigestPrefix>,
-    /// Offer only the tools whose names match: * ? [a-z] {a,b}; may be given again
-    ///
-    /// Narrows this run beyond what the declaration's `tools` leaves. A tool that matches none is
-    /// absent from the lists that the host gets, and a call to it is refused. A pattern that
-    /// matches no tool is named on standard error.
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) only: Vec<Pattern>,
-    /// Write nothing in the state directory: a temporary home, removed at the end
-    ///
-    /// What the server would keep between runs, the caches of npx and uvx included, is fetched
-    /// anew.
-    #[arg(long)]
-    pub(crate) ephemeral: bool,
-    /// Show the plan, as explain does, and start nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// With --dry-run: print an object
-    #[arg(long, requires = "dry_run")]
-    pub(crate) json: bool,
 }
 
 /// Show everything there is to know about a run before it

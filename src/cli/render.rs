@@ -4,12 +4,15 @@
 //! A closed pipe is a quiet end. Colours are those of the help texts, and obey `NO_COLOR`.
 
 use std::io::{self, ErrorKind, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use serde::Serialize;
 
 use crate::approval::question::{Row, Shown};
 use crate::error::{Error, FAILED, USAGE};
+use crate::launch::descriptor;
 use crate::text;
 
 /// The width of a page.
@@ -43,24 +46,9 @@ pub(crate) fn json(name: &str, facts: &impl Serialize) -> ExitCode {
     }
     let schema = format!("supervisor.{name}.v1");
     match serde_json::to_string_pretty(&Object { schema, facts }) {
-        Ok(text) => human(&(escaped(&text) + "\n")),
+        Ok(text) => human(&(text::json(&text) + "\n")),
         Err(error) => failure("cannot write JSON", &error),
     }
-}
-
-/// JSON in which every character prints; those that do not stand in strings only.
-fn escaped(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for character in json.chars() {
-        if character == '\n' || text::is_printable(character) {
-            out.push(character);
-        } else {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    out
 }
 
 /// `supervisor.error.v1`.
@@ -108,13 +96,24 @@ pub(crate) fn error_with(error: &Error, json: bool, exit: u8) -> ExitCode {
             failed => failed,
         };
     }
+    to_stderr(&why(code, &message, hint));
+    ExitCode::from(exit)
+}
+
+/// The same, where the reader may not read: waited for no longer than until then.
+pub(crate) fn error_by(error: &Error, until: Instant) -> ExitCode {
+    let page = why(error.code(), &error.message(), error.hint());
+    to_stderr_by(&page, until);
+    ExitCode::from(error.exit_code())
+}
+
+fn why(code: &str, message: &str, hint: Option<String>) -> String {
     let mut page = paragraph("supervisor:", &format!("{message} ({code})"));
     if let Some(hint) = hint {
         // A command to copy is not broken.
         page.push_str(&format!("hint: {}\n", text::printable(&hint)));
     }
-    to_stderr(&page);
-    ExitCode::from(exit)
+    page
 }
 
 /// Says on standard error that the supervisor itself failed: 125.
@@ -132,6 +131,11 @@ pub(crate) fn failure(what: &str, error: &dyn std::error::Error) -> ExitCode {
 /// A line for the reader of standard error.
 pub(crate) fn note(text: &str) {
     to_stderr(&paragraph("supervisor:", text));
+}
+
+/// The same, where the reader may not read: waited for no longer than until then.
+pub(crate) fn note_by(text: &str, until: Instant) {
+    to_stderr_by(&paragraph("supervisor:", text), until);
 }
 
 /// What the argument parser says: help on standard output, a usage error on standard error.
@@ -269,6 +273,11 @@ fn to_stderr(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
+fn to_stderr_by(text: &str, until: Instant) {
+    // Nobody is left to tell, or nobody listens.
+    let _ = descriptor::write(io::stderr().as_fd(), text.as_bytes(), until);
+}
+
 fn ended(written: io::Result<()>) -> ExitCode {
     match written.and_then(|()| anstream::stdout().lock().flush()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -303,7 +312,7 @@ mod tests {
     #[test]
     fn json_holds_printable_characters_only() {
         assert_eq!(
-            escaped("\"a\u{202e}b\u{7f}\u{e0041}é\"\n"),
+            text::json("\"a\u{202e}b\u{7f}\u{e0041}é\"\n"),
             "\"a\\u202eb\\u007f\\udb40\\udc41é\"\n"
         );
     }

@@ -2,11 +2,18 @@
 
 use serde::Serialize;
 
+use super::render;
 use crate::approval::Word;
-use crate::approval::candidate::Candidate;
+use crate::approval::candidate::{Candidate, NotStarted};
+use crate::approval::question;
 use crate::declaration::store::State;
-use crate::declaration::{Declaration, Digest, Server, digest};
-use crate::launch::homes;
+use crate::declaration::{AbsolutePath, Declaration, Digest, Server, digest};
+use crate::launch::{homes, search};
+use crate::plan::left::{FileKind, FoundFile};
+use crate::text;
+
+/// So many things that runs left are shown.
+const SHOWN: usize = 10;
 
 /// One declaration in JSON.
 #[derive(Debug, Serialize)]
@@ -35,17 +42,12 @@ pub(super) struct Row {
     pub(super) url: Option<String>,
     /// The room its private home takes.
     pub(super) home_bytes: u64,
+    /// Repositories that runs left in its writable directories (promise G2).
     pub(super) found_repositories: Vec<String>,
+    /// What was created or changed in its `--dir` while it ran that programs obey, and links
+    /// that lead out (promise G3).
+    pub(super) found_files: Vec<FoundFile>,
     pub(super) not_started: Option<NotStarted>,
-}
-
-/// Why a server would not start.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct NotStarted {
-    pub(super) code: String,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
 }
 
 /// The word for a transport.
@@ -79,19 +81,58 @@ impl Row {
             url,
             home_bytes: 0,
             found_repositories: Vec::new(),
-            not_started: candidate.not_started().map(|error| NotStarted {
-                code: error.code().to_owned(),
-                message: crate::text::printable(&error.to_string()),
-                hint: error.hint(),
-            }),
+            found_files: Vec::new(),
+            not_started: candidate.not_started(),
         }
     }
 
-    /// The same, with the size of its private home.
-    pub(super) fn sized(mut self, candidate: &Candidate, state: &State) -> Self {
+    /// The same, with the size of its private home and what runs left. What could not be looked
+    /// at is said on standard error; whether every receipt can be read.
+    pub(super) fn with_state(mut self, candidate: &Candidate, state: &State) -> (Self, bool) {
+        let Server::Stdio(stdio) = &candidate.declaration.server else {
+            return (self, true);
+        };
         let launch = digest::launch(&candidate.declaration.server);
         self.home_bytes = homes::bytes(state.path(), launch.home_name());
-        self
+        let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
+        let remains = search::remains(state, &candidate.digest, dir);
+        let alias = &candidate.alias;
+        for words in remains.unreadable.iter().chain(&remains.not_searched) {
+            render::note(&format!("{alias}: {words}"));
+        }
+        self.found_repositories = remains.repositories.into_iter().collect();
+        self.found_files = remains.files.into_values().collect();
+        (self, remains.unreadable.is_empty())
+    }
+
+    /// What runs left, for a reader.
+    pub(super) fn left(&self) -> Vec<question::Row> {
+        let shown = |path: &String| text::word(path);
+        let repositories = self
+            .found_repositories
+            .iter()
+            .map(|path| format!("left a git repository: {}", shown(path)));
+        let files = self.found_files.iter().map(|file| {
+            let what = match file.kind {
+                FileKind::Obeyed => "",
+                FileKind::Link => "a link was ",
+            };
+            let (change, path, why) = (file.change.as_str(), shown(&file.path), &file.why);
+            format!("{what}{change} while it ran: {path} ({why})")
+        });
+        let all: Vec<String> = repositories.chain(files).collect();
+        let more = all.len().saturating_sub(SHOWN);
+        let mut rows: Vec<question::Row> = all
+            .iter()
+            .take(SHOWN)
+            .map(|words| question::Row::text(words))
+            .collect();
+        if more > 0 {
+            rows.push(question::Row::text(&format!(
+                "and {more} more: supervisor list --json"
+            )));
+        }
+        rows
     }
 
     /// The row of an entry that cannot be used.
@@ -107,8 +148,9 @@ impl Row {
             url: None,
             home_bytes: 0,
             found_repositories: Vec::new(),
+            found_files: Vec::new(),
             not_started: Some(NotStarted {
-                code: "entry-unusable".to_owned(),
+                code: "entry-unusable",
                 message: problem.to_owned(),
                 hint: Some(format!("supervisor remove {}", crate::text::word(alias))),
             }),

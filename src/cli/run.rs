@@ -5,12 +5,14 @@ use std::num::NonZeroU64;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::RunArgs;
+use super::args_run::RunArgs;
+use super::ended::Record;
 use crate::cli::render;
 use crate::confine::linux::apply;
 use crate::declaration::Tools;
 use crate::declaration::store::State;
 use crate::error::Error;
+use crate::launch::receipts::Named;
 use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
 use crate::plan::{Person, RunRequest, Source, facts};
@@ -23,6 +25,8 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if args.dry_run {
         return super::explain::show(&request(args), args.json);
     }
+    // Before anything of ours is open: the caller names a descriptor by its number.
+    let named = Named::open(args.receipt.as_deref(), args.receipt_fd);
     let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
@@ -38,7 +42,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args));
+    let code = runtime.block_on(start_and_relay(args, named));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep() {
         Ok(()) => code,
@@ -54,33 +58,47 @@ fn request(args: &RunArgs) -> RunRequest {
     }
 }
 
-async fn start_and_relay(args: &RunArgs) -> ExitCode {
+async fn start_and_relay(args: &RunArgs, named: Result<Named, LaunchError>) -> ExitCode {
     let person = match facts::person() {
         Ok(person) => person,
         Err(error) => return refuse(None, args, &error.into()).await,
     };
-    match start(&person, args).await {
-        Ok((server, run, settings)) => relay_messages(server, run, &settings).await,
+    match start(&person, args, named).await {
+        Ok(begun) => relay_messages(begun).await,
         Err(error) => refuse(Some(&person), args, &error).await,
     }
 }
 
+/// A run whose server was started.
+struct Begun {
+    server: Server,
+    run: Run,
+    settings: Settings,
+    record: Record,
+}
+
 /// From the words to a running server, and what the relay must know of it.
-async fn start(person: &Person, args: &RunArgs) -> Result<(Server, Run, Settings), Error> {
+async fn start(
+    person: &Person,
+    args: &RunArgs,
+    named: Result<Named, LaunchError>,
+) -> Result<Begun, Error> {
+    let named = named?;
     let (mut prepared, filter) = permitted(person, args)?;
-    say_what_differs(prepared.explanation());
-    let id = RunId::new().map_err(LaunchError::Spawn)?;
     let explanation = prepared.explanation();
+    say_what_differs(explanation);
+    let record = Record::begin(explanation, person.clone(), named);
+    let id = RunId::new().map_err(LaunchError::Spawn)?;
     let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(person, &run, explanation, filter)?;
-    let launch::Running {
+    let running = launch::launch(&mut prepared).await?;
+    let server = run.started(prepared.explanation(), running)?;
+    Ok(Begun {
         server,
-        enforced,
-        home,
-    } = launch::launch(&mut prepared).await?;
-    tracing::info!(alias = %args.alias, run = %id, ?enforced, "confined");
-    run.started(home)?;
-    Ok((server, run, settings))
+        run,
+        settings,
+        record,
+    })
 }
 
 fn settings(
@@ -145,24 +163,38 @@ fn say_what_differs(explanation: &Explanation) {
             ));
         }
     }
-    if let Some(upgraded) = &explanation.upgraded {
+    if let Some(differs) = &explanation.program.differs {
         render::note(&format!(
-            "{alias}: {upgraded}; to approve it: supervisor approve {alias}"
+            "{alias}: {differs}; to approve it: supervisor approve {alias}"
         ));
     }
 }
 
-async fn relay_messages(server: Server, mut run: Run, settings: &Settings) -> ExitCode {
+async fn relay_messages(begun: Begun) -> ExitCode {
+    let Begun {
+        server,
+        mut run,
+        settings,
+        record,
+    } = begun;
     let host = match Host::open() {
         Ok(host) => host,
         Err(error) => return render::failure("cannot use the host's pipes", &error),
     };
-    match relay::relay(host, server, &mut run, settings).await {
-        Ok(outcome) => {
+    let relayed = relay::relay(host, server, &mut run, &settings).await;
+    if relayed.is_err() {
+        // Nothing of it writes while it is looked at; what is left is said at the very end.
+        let _ = descendants::sweep();
+    }
+    // Looked at as long as the run holds the home: another start may empty the temporary
+    // directory after.
+    let recorded = record.end(run.last_started(), relayed.as_ref().ok());
+    match (relayed, recorded) {
+        (Err(error), _) => render::failure("the relay failed", &error),
+        (Ok(outcome), recorded) => {
             run.ended(&outcome);
-            ExitCode::from(outcome.exit_code())
+            recorded.map_or_else(|code| code, |()| ExitCode::from(outcome.exit_code()))
         }
-        Err(error) => render::failure("the relay failed", &error),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::declaration::store::State;
 use crate::declaration::{Declaration, EnvName, Server};
 use crate::error::Error;
 use crate::plan::facts;
+use crate::policy;
 
 /// `supervisor.set.v1`.
 #[derive(Serialize)]
@@ -69,12 +70,13 @@ fn done(edit: Edit) -> Result<ExitCode, Error> {
     let values = values(&before, &now);
     let approvals = Approvals::read(&state)?;
     let earlier = approvals.latest_surface(&alias);
-    let asked = Candidate::look(alias.clone(), now.clone(), &approvals, false);
+    let policy = policy::load::installed();
+    let asked = Candidate::look(alias.clone(), now.clone(), &approvals, &policy, false);
     let given = asked.approval == Approval::Given;
-    let candidate = Candidate::look(alias, now, &approvals, !given).marked(&person)?;
+    let candidate = Candidate::look(alias, now, &approvals, &policy, !given).marked(&person)?;
     if json {
         let file = state.file().display().to_string();
-        let row = Row::of(&candidate).sized(&candidate, &state);
+        let row = Row::of(&candidate).with_state(&candidate, &state).0;
         let set = Set {
             file,
             set: words,

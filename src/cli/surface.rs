@@ -15,15 +15,17 @@ use jiff::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::render;
+use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::approval::{ApprovalError, Approvals, prompt};
 use crate::confine::linux::apply;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
+use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
+use crate::policy;
 use crate::run::kept::Kept;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
@@ -108,7 +110,8 @@ pub(super) fn follow(
     earlier: Option<&Surface>,
 ) -> Result<(), Error> {
     let declaration = state.read()?.get(alias)?.clone();
-    let now = Candidate::look(alias.clone(), declaration, &Approvals::read(state)?, false);
+    let (approvals, policy) = (Approvals::read(state)?, policy::load::installed());
+    let now = Candidate::look(alias.clone(), declaration, &approvals, &policy, false);
     if now.surface != SurfaceState::Unapproved || !prompt::is_at_terminal() {
         return Ok(());
     }
@@ -155,6 +158,8 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
         after_server: sweep,
     };
     let seen_digest: RefCell<Option<Digest>> = RefCell::new(None);
+    // By the first start: what any of them leaves is looked for once.
+    let left = RefCell::new(None);
     let start = async || -> Result<Running, Error> {
         let explanation = launch::prepare(person, &request(alias))?;
         let digest = explanation.digest.clone();
@@ -163,10 +168,15 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
             let alias = alias.clone();
             return Err(ApprovalError::NotTheServer { alias }.into());
         }
+        left.borrow_mut()
+            .get_or_insert_with(|| Left::of(&explanation));
         Ok(launch::launch(&mut launch::permit(explanation)?).await?)
     };
     let seen = runtime.block_on(read::read(start, &settings));
     sweep();
+    if let Some(watch) = left.into_inner() {
+        ended::tell(alias, &watch.look(UNHURRIED), UNHURRIED);
+    }
     let digest = seen_digest.into_inner();
     match (seen, digest) {
         (Ok(seen), Some(digest)) => Ok((digest, seen)),

@@ -31,11 +31,20 @@ fn the_help_of_add_and_set_is_their_grammar() {
 /// Every command has a long text, an example of itself, and help on every flag.
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in definition()
+    let definition = definition();
+    let further = |command: &clap::Command| {
+        let name = command.get_name().to_owned();
+        let inner = command.get_subcommands().cloned();
+        inner
+            .map(|inner| (format!("{name} {}", inner.get_name()), inner))
+            .chain([(name.clone(), command.clone())])
+            .collect::<Vec<_>>()
+    };
+    for (name, command) in definition
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
+        .flat_map(further)
     {
-        let name = command.get_name();
         let example = command
             .get_after_help()
             .map(ToString::to_string)

@@ -6,7 +6,7 @@ use super::TryArgs;
 use super::render;
 use crate::launch;
 use crate::text;
-use crate::trial::{self, Row, Trial};
+use crate::trial::{self, Row, Trial, TrialError};
 
 /// Runs the command: 0 only when every attack worked alone and was held confined.
 pub(super) fn run(args: &TryArgs) -> ExitCode {
@@ -16,6 +16,8 @@ pub(super) fn run(args: &TryArgs) -> ExitCode {
     };
     let trial = match runtime.block_on(trial::run()) {
         Ok(trial) => trial,
+        // Refused like any other program.
+        Err(TrialError::Declare(error)) => return render::error_as(&error, args.json),
         Err(error) => return render::failure("the trial did not come to its end", &error),
     };
     let shown = if args.json {
@@ -51,6 +53,19 @@ fn page(trial: &Trial) -> String {
             row.attempt.text(),
             text::printable(&row.alone.detail)
         ));
+    }
+    if !trial.without.is_empty() {
+        page.push_str(
+            "\nnot held on this machine, so that a server starts here only without them:\n",
+        );
+        for standing in &trial.without {
+            let note = standing.note.as_deref().unwrap_or_default();
+            let said = format!("{}: {note}", standing.id.text());
+            page.push_str(&render::paragraph(&format!("  {}", standing.id), &said));
+        }
+        if let Some(cure) = &trial.cure {
+            page.push_str(&format!("once, on this machine: {cure}\n"));
+        }
     }
     page
 }

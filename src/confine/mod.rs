@@ -11,12 +11,15 @@ pub(crate) mod error;
 pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod linux;
+pub(crate) mod mechanisms;
 pub(crate) mod promise;
+pub(crate) mod receipt;
 pub(crate) mod shim;
 pub(crate) mod spec;
 pub(crate) mod specify;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,13 +36,26 @@ pub struct KernelFacts {
     /// Whether keyrings can be had (some containers refuse them).
     pub keyrings: bool,
     /// Whether namespaces of one's own can be had, else why not.
-    pub namespaces: Result<(), String>,
+    pub namespaces: Result<(), Refused>,
     /// The unprivileged ids that root's servers can be given there.
     pub ids: Option<spec::Ids>,
     /// What is granted and cannot be lent to those ids, each with the reason.
     pub kept: Vec<String>,
+    /// The control group in which groups of servers can be made, else why there is none.
+    pub cgroup: Result<PathBuf, String>,
+    /// Whether a process namespace bounds the numbers of its processes by itself (Linux 6.14).
+    pub pid_max: bool,
     /// Whether the supervisor runs as root.
     pub root: bool,
+}
+
+/// Why namespaces cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What the system said.
+    pub why: String,
+    /// What would change that, once, on this machine.
+    pub cure: String,
 }
 
 /// The promises as they will stand in one run.
@@ -51,6 +67,18 @@ pub struct Confinement {
     /// The mechanisms that will be put in force.
     #[serde(skip)]
     pub mechanisms: BTreeSet<Mechanism>,
+    /// What would give this machine the mechanisms that it lacks.
+    #[serde(skip)]
+    pub cure: Option<String>,
+}
+
+impl Confinement {
+    /// The promises that nothing holds here and nobody gave up: with one of them no server starts.
+    #[must_use]
+    pub fn unheld(promises: &[Standing]) -> Vec<Standing> {
+        let unheld = |standing: &&Standing| standing.state == State::Unheld;
+        promises.iter().filter(unheld).cloned().collect()
+    }
 }
 
 /// How one promise stands.
@@ -96,6 +124,8 @@ pub enum Mechanism {
     LandlockSockets,
     /// The list of allowed calls, and of dangerous ones.
     Seccomp,
+    /// The same but for namespaces of its own, by the declaration's word.
+    SeccompButNamespaces,
     /// No `socket(AF_UNIX)`.
     SeccompNoUnix,
     /// No network family.
@@ -116,6 +146,12 @@ pub enum Mechanism {
     Keyring,
     /// Resource limits.
     Rlimits,
+    /// A control group of its own: memory and processes of all of it together.
+    Cgroup,
+    /// The numbers of processes in its namespace are bounded, and so is how many there are.
+    PidMax,
+    /// The supervisor adds up what the server uses, looks at free disk, and ends it for either.
+    Watch,
     /// Ids of its own, in which limits count.
     UserNamespace,
     /// A root file system of its own: what is not granted is not there, what is granted to be
@@ -127,6 +163,8 @@ pub enum Mechanism {
     IpcNamespace,
     /// A network of its own, with nothing but a loopback.
     NetworkNamespace,
+    /// Pseudo-terminals of its own, by the declaration's word.
+    OwnTerminals,
     /// Only three pipes of the supervisor's cross the exec.
     Descriptors,
     /// Only the named variables cross the exec.
@@ -143,4 +181,16 @@ pub enum Mechanism {
     ExecByDescriptor,
     /// The supervisor itself keeps to it.
     Supervisor,
+}
+
+impl Mechanism {
+    /// Whether it is the supervisor's own doing, before the start, beside the server or after its
+    /// end: no shim reports it.
+    #[must_use]
+    pub const fn is_supervisors(self) -> bool {
+        matches!(
+            self,
+            Self::ProcessGroup | Self::Check | Self::Approval | Self::Supervisor | Self::Watch
+        )
+    }
 }

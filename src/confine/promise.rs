@@ -105,3 +105,56 @@ impl<'de> Deserialize<'de> for Promise {
         word.parse().map_err(serde::de::Error::custom)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "reads the tests of this project")]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The names of the tests below a folder, by the attribute that makes one.
+    fn tests_below(folder: &Path) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                names.extend(tests_below(&path));
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let mut lines = text.lines().map(str::trim);
+                while lines.any(|line| line == "#[test]") {
+                    let named = lines.find_map(|line| line.split_once("fn "));
+                    let name = named.and_then(|(_, rest)| rest.split('(').next());
+                    names.extend(name.map(str::to_owned));
+                }
+            }
+        }
+        names
+    }
+
+    #[test]
+    fn every_promise_has_a_test_that_cites_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let names = tests_below(&folder);
+        let cites = |name: &String, id: &str| name.split('_').any(|word| word == id);
+        let without: Vec<&str> = Promise::ALL
+            .iter()
+            .map(|promise| promise.id())
+            .filter(|id| {
+                let id = id.to_ascii_lowercase();
+                !names.iter().any(|name| cites(name, &id))
+            })
+            .collect();
+        assert!(without.is_empty(), "no test cites {without:?}");
+    }
+
+    #[test]
+    fn every_promise_has_its_row_in_the_threat_model() {
+        let page = include_str!("../../docs/threat-model.md");
+        for promise in Promise::ALL {
+            assert!(page.contains(&format!("\n| {promise} | ")), "{promise}");
+        }
+    }
+}

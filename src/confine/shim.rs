@@ -227,3 +227,49 @@ at!(
     serde_json::Error,
     NulError
 );
+
+#[cfg(test)]
+mod tests {
+    /// The steps in a text, `room::function`, in their order.
+    fn steps(text: &str, rooms: &[&str], end: &[char]) -> Vec<String> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for room in rooms {
+            for (at, _) in text.match_indices(&format!("{room}::")) {
+                let rest = text.get(at..).unwrap();
+                let name = |c: char| c.is_ascii_lowercase() || c == '_' || c == ':';
+                let length = rest.find(|c| !name(c)).unwrap_or(rest.len());
+                let (step, after) = rest.split_at(length);
+                if after.starts_with(end) {
+                    found.push((at, step.to_owned()));
+                }
+            }
+        }
+        found.sort();
+        found.into_iter().map(|(_, step)| step).collect()
+    }
+
+    #[test]
+    fn the_page_names_the_steps_of_the_code_in_their_order() {
+        const ROOMS: [&str; 4] = ["apply", "entry", "mount", "seccomp"];
+        let sources = [
+            include_str!("shim.rs"),
+            include_str!("init.rs"),
+            include_str!("exec.rs"),
+        ];
+        // Called by the step that it belongs to.
+        let parts = ["apply::stat"];
+        let code: Vec<String> = sources
+            .iter()
+            .map(|source| source.split("#[cfg(test)]").next().unwrap())
+            .flat_map(|source| steps(source, &ROOMS, &['(', ')']))
+            .filter(|step| !parts.contains(&step.as_str()))
+            .collect();
+        let page = include_str!("../../docs/confinement-linux.md");
+        let rows: String = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `"))
+            .map(|row| format!("{}\n", row.split('|').next().unwrap()))
+            .collect();
+        assert_eq!(steps(&rows, &ROOMS, &['`']), code);
+    }
+}

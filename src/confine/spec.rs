@@ -124,6 +124,14 @@ impl Spec {
                 namespaces.is_some_and(|own| own.network),
                 Mechanism::NetworkNamespace,
             ),
+            (
+                namespaces.is_some_and(|own| own.terminals),
+                Mechanism::OwnTerminals,
+            ),
+            (
+                namespaces.is_some_and(|own| own.pid_max.is_some()),
+                Mechanism::PidMax,
+            ),
             (self.keyring, Mechanism::Keyring),
             (self.rules.ids.is_some(), Mechanism::UnprivilegedId),
             (landlock.scoped, Mechanism::LandlockScopes),
@@ -143,6 +151,7 @@ impl Spec {
                 .iter()
                 .map(|program| match program.filter {
                     Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+                    Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
                     Filter::NoUnix => Mechanism::SeccompNoUnix,
                     Filter::NoNetwork => Mechanism::SeccompNoNetwork,
                     Filter::OwnProcess => Mechanism::SeccompOwnProcess,

@@ -3,18 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Mechanism as M;
-use super::{ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State};
+use super::{
+    ConfineError, Confinement, KernelFacts, Mechanism, Promise, Standing, State, mechanisms,
+};
 use crate::declaration::{Network, Stdio};
 use crate::plan::Plan;
-
-/// The oldest Landlock ABI that servers are started on: below it files can be truncated.
-pub const LANDLOCK_FLOOR: u32 = 3;
-/// The ABI that scopes abstract sockets and signals.
-pub const LANDLOCK_SCOPES: u32 = 6;
-/// The ABI that holds pathname sockets by path.
-pub const LANDLOCK_SOCKETS: u32 = 9;
-/// The ABI that holds TCP by port.
-pub const LANDLOCK_NETWORK: u32 = 4;
 
 /// What will hold each promise in a run of this plan.
 ///
@@ -26,7 +19,7 @@ pub fn specify(
     declared: &Stdio,
     kernel: &KernelFacts,
 ) -> Result<Confinement, ConfineError> {
-    let mechanisms = mechanisms(plan, kernel)?;
+    let mechanisms = mechanisms::mechanisms(plan, declared, kernel)?;
     let promises = Promise::ALL
         .iter()
         .map(|promise| standing(*promise, plan, declared, kernel, &mechanisms))
@@ -34,100 +27,8 @@ pub fn specify(
     Ok(Confinement {
         promises,
         mechanisms,
+        cure: kernel.namespaces.as_ref().err().map(|no| no.cure.clone()),
     })
-}
-
-/// Refuses a kernel without what no other mechanism stands in for.
-fn floor(kernel: &KernelFacts) -> Result<u32, ConfineError> {
-    let abi = kernel.landlock_abi.unwrap_or(0);
-    if abi < LANDLOCK_FLOOR {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::P1,
-            why: match kernel.landlock_abi {
-                None => "this kernel has no Landlock, or it is switched off".to_owned(),
-                Some(abi) => format!("this kernel's Landlock is ABI {abi}; {LANDLOCK_FLOOR} or later is needed"),
-            },
-            cure: "boot Linux 6.2 or later with `landlock` among the modules of the kernel's lsm= line".to_owned(),
-        });
-    }
-    if kernel.arch.is_none() {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::R4,
-            why: "there are system-call filters for x86_64 and aarch64 only".to_owned(),
-            cure: "run on x86_64 or aarch64".to_owned(),
-        });
-    }
-    if kernel.namespaces.is_ok() && !kernel.kept.is_empty() {
-        return Err(ConfineError::PromiseUnheld {
-            promise: Promise::P1,
-            why: format!(
-                "as root, servers run under an id of their own, and what it is granted cannot be lent to that: {}",
-                kernel.kept.join("; ")
-            ),
-            cure: "run the supervisor as the owner of it, an ordinary user; or move it to a file system whose mounts can map ids (ext4, xfs, btrfs)".to_owned(),
-        });
-    }
-    Ok(abi)
-}
-
-/// Everything that will be put in force.
-fn mechanisms(plan: &Plan, kernel: &KernelFacts) -> Result<BTreeSet<Mechanism>, ConfineError> {
-    let abi = floor(kernel)?;
-    let mut set = BTreeSet::from([
-        M::LandlockFiles,
-        M::Seccomp,
-        M::Capabilities,
-        M::NoNewPrivs,
-        M::Session,
-        M::Rlimits,
-        M::Descriptors,
-        M::Environment,
-        M::ProcessGroup,
-        M::ParentDeath,
-        M::Check,
-        M::Approval,
-        M::ExecByDescriptor,
-        M::Supervisor,
-    ]);
-    // Where keyrings are refused to us, the filters refuse them to the server all the same.
-    if kernel.keyrings {
-        set.insert(M::Keyring);
-    }
-    if abi >= LANDLOCK_SCOPES {
-        set.insert(M::LandlockScopes);
-    }
-    let namespaces = kernel.namespaces.is_ok();
-    set.extend(if namespaces {
-        [
-            M::UserNamespace,
-            M::MountNamespace,
-            M::PidNamespace,
-            M::IpcNamespace,
-        ]
-        .as_slice()
-    } else {
-        // What a namespace would keep apart is closed instead.
-        [M::SeccompOwnProcess, M::SeccompOwnIpc].as_slice()
-    });
-    if namespaces && kernel.ids.is_some() {
-        set.insert(M::UnprivilegedId);
-    }
-    if abi >= LANDLOCK_SOCKETS {
-        set.insert(M::LandlockSockets);
-    } else if !namespaces || abi < LANDLOCK_SCOPES {
-        set.insert(M::SeccompNoUnix);
-    }
-    if plan.network == Network::None {
-        if namespaces {
-            set.insert(M::NetworkNamespace);
-        } else {
-            set.insert(M::SeccompNoNetwork);
-            if abi >= LANDLOCK_NETWORK {
-                set.insert(M::LandlockNetwork);
-            }
-        }
-    }
-    Ok(set)
 }
 
 /// How one promise stands.
@@ -197,18 +98,26 @@ fn judge(
     set: &BTreeSet<Mechanism>,
 ) -> Judgement {
     use Promise as P;
-    let namespaces = set.contains(&M::MountNamespace);
     // As root with no id of its own: on that id hang the owner's rights.
     let root = kernel.root && !set.contains(&M::UnprivilegedId);
     match promise {
-        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, namespaces),
-        P::R1 | P::R2 | P::R3 | P::R4 | P::R5 => processes(promise, root, namespaces),
+        P::P1 | P::P2 | P::P3 | P::P4 | P::P5 | P::P6 | P::P7 => files(promise, root, set),
+        P::R5 => bounds(root, set),
+        P::R1 | P::R2 | P::R3 | P::R4 => processes(promise, root, set),
         P::N1 | P::N2 | P::N3 | P::N4 => network(promise, plan.network, set),
         _ => supervisor(promise),
     }
 }
 
-fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn files(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    const DEVICES: &[Mechanism] = &[
+        M::MountNamespace,
+        M::LandlockFiles,
+        M::Seccomp,
+        M::Session,
+        M::OwnTerminals,
+    ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::P3 if namespaces => held(&[M::MountNamespace]),
         Promise::P3 => unheld(
@@ -216,7 +125,11 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             "namespaces are refused here: mode, owner, times and attributes of the person's own files outside can be changed",
         ),
         Promise::P4 => held(&[M::MountNamespace, M::LandlockFiles, M::NoNewPrivs]),
-        Promise::P5 => held(&[M::MountNamespace, M::LandlockFiles, M::Seccomp, M::Session]),
+        Promise::P5 if set.contains(&M::OwnTerminals) => held_but(
+            DEVICES,
+            "terminals of its own too, by the declaration's word",
+        ),
+        Promise::P5 => held(DEVICES),
         Promise::P6 if namespaces => held(&[M::MountNamespace, M::Seccomp]),
         Promise::P6 => unheld(
             &[M::Seccomp],
@@ -235,7 +148,7 @@ fn files(promise: Promise, root: bool, namespaces: bool) -> Judgement {
     }
 }
 
-fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
+fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
     const OWN: &[Mechanism] = &[
         M::UnprivilegedId,
         M::Capabilities,
@@ -243,6 +156,7 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
         M::Rlimits,
         M::Seccomp,
     ];
+    let namespaces = set.contains(&M::MountNamespace);
     match promise {
         Promise::R1 if namespaces => held(&[
             M::PidNamespace,
@@ -263,9 +177,11 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             ],
             "no trace or memory access reaches outside, and from Landlock ABI 6 no signal; namespaces are refused here, so names and command lines of other processes show in /proc",
         ),
-        Promise::R2 if namespaces => held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup]),
+        Promise::R2 if namespaces => {
+            held(&[M::PidNamespace, M::ParentDeath, M::ProcessGroup, M::Cgroup])
+        }
         Promise::R2 => unheld(
-            &[M::ProcessGroup, M::ParentDeath],
+            &[M::ProcessGroup, M::ParentDeath, M::Cgroup],
             "when the run ends, so do the server, its process group and what it left; namespaces are refused here, so where the supervisor itself is killed only the server's main process ends",
         ),
         Promise::R3 if root || namespaces => held(OWN),
@@ -281,8 +197,43 @@ fn processes(promise: Promise, root: bool, namespaces: bool) -> Judgement {
             &[M::Rlimits, M::UserNamespace],
             "bounded: processes and threads, private memory of each process, open files, file size, core files; the memory of all processes together and shared memory are not, nor a core that the machine pipes to a program",
         ),
+        _ if set.contains(&M::SeccompButNamespaces) => held_but(
+            &[M::Seccomp, M::SeccompButNamespaces],
+            "namespaces of its own are open, by the declaration's word, and with them more of the kernel",
+        ),
         _ => held(&[M::Seccomp]),
     }
+}
+
+/// What bounds memory, processes, descriptors and files. As root `RLIMIT_NPROC` binds nothing.
+fn bounds(root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
+    let namespaces = set.contains(&M::UserNamespace);
+    if set.contains(&M::Cgroup) {
+        return held_but(
+            &[M::Cgroup, M::Rlimits, M::UserNamespace, M::Watch],
+            "not bounded: a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && set.contains(&M::PidMax) {
+        return held_but(
+            &[M::Rlimits, M::PidMax, M::Watch],
+            "as root up to 300 processes more than the limit can be there until the server is ended for them; the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    if namespaces && !root {
+        return held_but(
+            &[M::Rlimits, M::UserNamespace, M::Watch],
+            "the memory of all processes together is added up, the more often the less is left, so a burst passes it for a moment; not bounded: pipe pages, descriptors in flight and other memory of the kernel's own, a core that the machine pipes to a program",
+        );
+    }
+    unheld(
+        &[M::Rlimits, M::Watch],
+        if namespaces {
+            "as root the number of processes is not bounded here: there is no control group, and before Linux 6.14 a process namespace has no bound of its own; what the server uses is added up and ends it when it is seen"
+        } else {
+            "namespaces are refused here and there is no control group: processes are not bounded; what the server uses is added up and ends it when it is seen"
+        },
+    )
 }
 
 fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Judgement {
@@ -305,6 +256,10 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
         Promise::N2 if set.contains(&M::LandlockSockets) => {
             held(&[M::MountNamespace, M::LandlockSockets, M::LandlockScopes])
         }
+        Promise::N2 if !set.contains(&M::MountNamespace) => unheld(
+            &[M::LandlockScopes],
+            "namespaces are refused here, and Landlock knows sockets by path from Linux 7.1",
+        ),
         Promise::N2 => held_but(
             &[M::MountNamespace, M::LandlockScopes],
             "a socket that lies in a directory it may read can be spoken to, until Linux 7.1",
@@ -316,14 +271,13 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
 
 fn supervisor(promise: Promise) -> Judgement {
     match promise {
-        Promise::G2 => unheld(
-            &[],
-            "the search at the end of a run is not built yet; a repository left behind refuses the next start (G1)",
+        Promise::G2 => held_but(
+            &[M::Check, M::Supervisor],
+            "where the supervisor itself is killed, the next start or `list` finds what lies in --dir",
         ),
-        Promise::G3 => unheld(&[], "the search at the end of a run is not built yet"),
-        Promise::S5 => unheld(
-            &[M::Check],
-            "less than was planned refuses the start; a promise that stands unheld here does not refuse it yet",
+        Promise::G3 => held_but(
+            &[M::Supervisor],
+            "not where the supervisor itself is killed",
         ),
         Promise::E1 => held(&[M::Environment]),
         Promise::E2 => held(&[M::Descriptors]),
@@ -343,15 +297,38 @@ mod tests {
     fn what_is_not_held_says_why() {
         for promise in Promise::ALL {
             for root in [false, true] {
+                let with = BTreeSet::from([M::MountNamespace]);
+                let set = if root { BTreeSet::new() } else { with };
                 let judged = match promise.id().split_at(1).0 {
-                    "P" => files(*promise, root, !root),
-                    "R" => processes(*promise, root, !root),
+                    "P" => files(*promise, root, &set),
+                    "R" if *promise == Promise::R5 => bounds(root, &set),
+                    "R" => processes(*promise, root, &set),
                     "N" => network(*promise, Network::None, &BTreeSet::new()),
                     _ => supervisor(*promise),
                 };
                 assert!(judged.held || judged.note.is_some(), "{promise}");
                 assert!(!judged.held || !judged.by.is_empty(), "{promise}");
             }
+        }
+    }
+
+    #[test]
+    fn r5_is_held_where_every_part_is_bounded() {
+        let own = [M::UserNamespace, M::Rlimits, M::Watch].as_slice();
+        for (more, root, is) in [
+            (&[][..], false, true),
+            (&[], true, false),
+            (&[M::PidMax], true, true),
+            (&[M::Cgroup], true, true),
+        ] {
+            let set = own.iter().chain(more).copied().collect();
+            assert_eq!(bounds(root, &set).held, is, "{more:?} {root}");
+        }
+        for root in [false, true] {
+            let mut set = BTreeSet::from([M::Rlimits, M::Watch]);
+            assert!(!bounds(root, &set).held);
+            set.insert(M::Cgroup);
+            assert!(bounds(root, &set).held);
         }
     }
 }

@@ -66,12 +66,12 @@ fn the_line_of_the_readme() {
 #[test]
 fn attached_values_and_lists() {
     let line = stdio(
-        "x -eA=1 --env=B=2 C=3 --dir=/d --limit files=1 --limit=memory=1GiB --without P3,R5 --allow pty --pin program -- a",
+        "x -eA=1 --env=B=2 C=3 --dir=/d --limit files=64 --limit=memory=1GiB --without P3,R5 --allow pty --pin program -- a",
     );
     assert_eq!(stored(&line), [("A", "1"), ("B", "2"), ("C", "3")]);
     assert_eq!(
         (line.limits.files, line.limits.memory),
-        (Some(1), Some(1 << 30))
+        (Some(64), Some(1 << 30))
     );
     assert_eq!(
         (line.without.len(), line.allow.len(), line.pin.len()),

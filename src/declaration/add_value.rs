@@ -4,12 +4,20 @@ use std::collections::BTreeSet;
 
 use super::entry::{LARGEST, is_header_name, is_header_value};
 use super::set_line::Limit;
-use super::{Allow, Limits, Network, Pin};
+use super::{Allow, BoundLimits, Limits, Network, Pin};
 use crate::confine::Promise;
 
 pub(super) const NET: &str = "full or none";
-pub(super) const LIMIT: &str = "memory=SIZE, processes=N, files=N, file_size=SIZE, each once, joined by commas; \
+pub(super) const LIMIT: &str = "memory=SIZE from 8MiB, processes=N from 4, files=N from 64 (with less nothing \
+     starts: what confines it counts too), file_size=SIZE, each once, joined by commas; \
      N is a whole number above 0, a SIZE may end in KiB, MiB, GiB or TiB";
+/// The least bounds with which a small program starts, and the processes that confine it.
+const LEAST: BoundLimits = BoundLimits {
+    memory: 8 << 20,
+    processes: 4,
+    files: 64,
+    file_size: 1,
+};
 pub(super) const PIN: &str = "program";
 pub(super) const WITHOUT: &str =
     "the numbers of promises that can be given up (P3, P6, P7, R1, R2, R5, N2), joined by commas";
@@ -26,14 +34,14 @@ pub(super) fn net(word: &str) -> Option<Network> {
 pub(super) fn limits(limits: Limits, word: &str) -> Option<Limits> {
     word.split(',').try_fold(limits, |mut limits, limit| {
         let (name, value) = limit.split_once('=')?;
-        let (slot, value) = match name {
-            "memory" => (&mut limits.memory, size(value)?),
-            "processes" => (&mut limits.processes, number(value)?),
-            "files" => (&mut limits.files, number(value)?),
-            "file_size" => (&mut limits.file_size, size(value)?),
+        let (slot, value, least) = match name {
+            "memory" => (&mut limits.memory, size(value)?, LEAST.memory),
+            "processes" => (&mut limits.processes, number(value)?, LEAST.processes),
+            "files" => (&mut limits.files, number(value)?, LEAST.files),
+            "file_size" => (&mut limits.file_size, size(value)?, LEAST.file_size),
             _ => return None,
         };
-        if slot.replace(value).is_some() {
+        if value < least || slot.replace(value).is_some() {
             None
         } else {
             Some(limits)
@@ -154,15 +162,32 @@ mod tests {
             "memory=lots",
             "colour=1",
             "files=0",
-            "files=1,files=2",
+            "files=200,files=300",
+            "files=63",
+            "processes=3",
+            "memory=10KiB",
+            "memory=8388607",
+            "file_size=0",
             "memory=-1",
             "memory=9007199254740992",
             "memory=99999999TiB",
-            "files=1K",
+            "files=1000K",
             "memory=1GB",
-            "files=1,",
+            "files=200,",
         ] {
             assert_eq!(limits(Limits::default(), bad), None, "{bad}");
+        }
+        let least = "memory=8MiB,processes=4,files=64,file_size=1";
+        assert_eq!(
+            limits(Limits::default(), least).map(|given| given.bound()),
+            Some(LEAST)
+        );
+        for word in [
+            "memory=SIZE from 8MiB",
+            "processes=N from 4",
+            "files=N from 64",
+        ] {
+            assert!(LIMIT.contains(word), "{word}");
         }
     }
 

@@ -88,7 +88,7 @@ fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanErr
 }
 
 /// Names `PATH` where what runs is looked for along it and no value is stored for it.
-pub(super) fn name_path(stdio: &mut Stdio) {
+pub(crate) fn name_path(stdio: &mut Stdio) {
     if needs_path(stdio) && !stdio.env.contains_key(&EnvName::path()) {
         stdio.pass.insert(EnvName::path());
     }

@@ -282,7 +282,7 @@ fn json(error: &serde_json::Error) -> DocumentError {
 }
 
 /// Line and column, from 1, of a part of `text`.
-fn place(text: &str, part: &str) -> (usize, usize) {
+pub(crate) fn place(text: &str, part: &str) -> (usize, usize) {
     let offset = part.as_ptr().addr().saturating_sub(text.as_ptr().addr());
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count().saturating_add(1);

@@ -117,6 +117,12 @@ impl Digest {
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or(&self.0)
     }
+
+    /// The first 16 digits: what folders in the state directory are called by it.
+    #[must_use]
+    pub fn first_16(&self) -> &str {
+        self.as_str().get(..16).unwrap_or_default()
+    }
 }
 
 impl LaunchDigest {

@@ -206,7 +206,7 @@ impl Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of private memory of one process.
+    /// Bytes of memory of all its processes together, and of private memory of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// Processes and threads.
@@ -258,7 +258,7 @@ impl Limits {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoundLimits {
-    /// Bytes of private memory of one process.
+    /// Bytes of memory of all its processes together, and of private memory of each.
     pub memory: u64,
     /// Processes and threads.
     pub processes: u64,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::approval::Word;
+use crate::confine::Standing;
 use crate::confine::spec::{Failed, Step};
 use crate::declaration::{Alias, Digest, DigestPrefix};
 use crate::error::{FAILED, REFUSED};
@@ -57,13 +58,18 @@ pub enum LaunchError {
         /// Which.
         alias: Alias,
     },
-    /// The administrator's policy denies it.
-    #[error("the administrator does not let {alias} start: {reason}")]
-    Denied {
+    /// Nothing holds a promise here, and the declaration does not give it up.
+    #[error(
+        "{alias} is not started, since this machine cannot hold {}",
+        reasons(promises)
+    )]
+    Unheld {
         /// Which.
         alias: Alias,
-        /// The rule's own words.
-        reason: String,
+        /// The promises, each with what is missing.
+        promises: Vec<Standing>,
+        /// What would give the machine what it lacks.
+        cure: Option<String>,
     },
     /// A declaration by URL.
     #[error("{alias} is reached over HTTP, which this version declares and does not run")]
@@ -91,9 +97,21 @@ pub enum LaunchError {
     /// A stored variable of the plan that the declaration does not hold.
     #[error("the variable {0} has no value")]
     NoValue(String),
+    /// A receipt that cannot be written where it should be.
+    #[error("no receipt: {place}")]
+    Receipt {
+        /// The flag, or the file.
+        place: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The shim could not be started or spoken to.
     #[error("cannot start the confining process")]
     Spawn(#[source] io::Error),
+    /// What it uses cannot be watched.
+    #[error("R5: not started: what the server uses cannot be watched")]
+    Watch(#[source] io::Error),
     /// The shim said which step failed.
     #[error("{}: not started: step {:?}: {}", promise(failed.step), failed.step, failed.why)]
     Step {
@@ -111,6 +129,40 @@ fn list(words: &[Word]) -> String {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// Each promise with what is missing.
+fn reasons(promises: &[Standing]) -> String {
+    let reason = |standing: &Standing| {
+        let (id, text) = (standing.id, standing.id.text());
+        match &standing.note {
+            Some(note) => format!("{id} ({text}): {note}"),
+            None => format!("{id} ({text})"),
+        }
+    };
+    promises.iter().map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// The remedy, and the line that does without the promises, where they can be given up.
+fn instead(alias: &Alias, promises: &[Standing], cure: Option<&String>) -> String {
+    let ids = |promises: &[Standing]| {
+        let ids: Vec<&str> = promises.iter().map(|standing| standing.id.id()).collect();
+        ids.join(",")
+    };
+    let firm: Vec<Standing> = promises
+        .iter()
+        .filter(|standing| !standing.id.may_be_given_up())
+        .cloned()
+        .collect();
+    let without = if firm.is_empty() {
+        format!("supervisor set {alias} --without {}", ids(promises))
+    } else {
+        format!("none does without {}", ids(&firm))
+    };
+    match cure {
+        Some(cure) => format!("{cure}   # once, on this machine; or: {without}"),
+        None => without,
+    }
 }
 
 /// The promise that a step serves: what a refusal names.
@@ -140,13 +192,14 @@ impl LaunchError {
             Self::OtherDigest { .. } => "digest-differs",
             Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
-            Self::Denied { .. } => "denied-by-policy",
+            Self::Unheld { .. } => "promise-unheld",
             Self::HttpLater { .. } => "http-not-run",
             Self::Home { .. } => "home-unusable",
             Self::ForeignHome { .. } => "home-foreign",
             Self::NoValue(_) => "no-value",
+            Self::Receipt { .. } => "receipt-unwritable",
             Self::Spawn(_) => "spawn-failed",
-            Self::Step { .. } => "confinement-failed",
+            Self::Step { .. } | Self::Watch(_) => "confinement-failed",
             Self::Unconfirmed(_) => "confinement-unconfirmed",
         }
     }
@@ -155,7 +208,7 @@ impl LaunchError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Home { .. } | Self::NoValue(_) | Self::Spawn(_) => FAILED,
+            Self::Home { .. } | Self::NoValue(_) | Self::Receipt { .. } | Self::Spawn(_) => FAILED,
             _ => REFUSED,
         }
     }
@@ -170,7 +223,12 @@ impl LaunchError {
             Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
-            Self::Denied { .. } => "ask the administrator of this machine".to_owned(),
+            Self::Unheld {
+                alias,
+                promises,
+                cure,
+            } => instead(alias, promises, cure.as_ref()),
+            Self::Receipt { .. } => "supervisor run --help".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
                 "supervisor try   # shows what this machine can confine".to_owned()

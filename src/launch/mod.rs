@@ -8,13 +8,18 @@
 //! Place on the path: request → **prepare** → explanation → **permit** → **launch** → relay.
 
 pub(crate) mod descendants;
+pub(crate) mod descriptor;
 pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
+mod processes;
+pub(crate) mod receipts;
 pub(crate) mod run_id;
+pub(crate) mod search;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
+mod watch;
 
 use std::io;
 use std::path::PathBuf;
@@ -30,6 +35,7 @@ use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::{self, Linux, kernel};
+use crate::confine::receipt::Ran;
 use crate::confine::spec::{Entry, Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
@@ -39,8 +45,9 @@ use crate::declaration::{
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
+use crate::plan::walk::Picture;
 use crate::plan::{Person, Plan, RunRequest, facts, resolve};
-use crate::policy::{self, Decision, Verdict};
+use crate::policy::{self, Decision, PolicyError, Verdict};
 use crate::relay;
 
 /// Everything there is to know about a run before it: what `explain` prints.
@@ -78,12 +85,16 @@ pub struct Explanation {
     /// Files that are compared right before the exec.
     #[serde(skip)]
     pub unchanged: Vec<(PathBuf, Stat)>,
-    /// What a reader should know about the program's content, if it is not what was approved.
+    /// The program: what is in the receipt of it, and what a reader should know of its content
+    /// where that is not what was approved.
     #[serde(skip)]
-    pub upgraded: Option<String>,
+    pub program: Ran,
     /// The very directory that was checked for `--dir`: this one is granted.
     #[serde(skip)]
     pub held: Option<Held>,
+    /// What stood in that directory.
+    #[serde(skip)]
+    pub(crate) before: Picture,
     /// What is lent to a server with ids of its own.
     #[serde(skip)]
     loans: Vec<Loan>,
@@ -114,6 +125,7 @@ impl Prepared {
 /// Outside a Tokio runtime with I/O: it starts a process.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
     let asked = Asked::read(person, request)?;
+    let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
     let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
@@ -139,11 +151,16 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     } else {
         resolve::resolve(&declared, &launch_digest, &facts, &asked.others)?
     };
-    let verdict = policy::evaluate(policy::load::load()?, &plan);
+    let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
     let kernel = kernel::facts(shim.begun()?, ids);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
-    let upgraded = record.and_then(|record| record.upgraded(&facts.program));
+    let program = Ran {
+        found: facts.program.found.clone(),
+        resolved: facts.program.resolved.clone(),
+        sha256: record.and_then(|record| record.sha256(&facts.program)),
+        differs: record.and_then(|record| record.upgraded(&facts.program)),
+    };
     Ok(Explanation {
         alias: request.alias.clone(),
         digest: asked.digest,
@@ -157,8 +174,9 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         unchanged: facts.program.unchanged(),
-        upgraded,
+        program,
         held: facts.held,
+        before: facts.before,
         loans,
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some(shim),
@@ -250,11 +268,17 @@ fn entry(network: Network, ids: Option<Ids>, loans: Vec<Loan>) -> Entry {
 /// The one gate.
 ///
 /// # Errors
-/// What was not approved, was changed since, is disabled, or the administrator denies.
+/// What is disabled, the administrator denies, was not approved, was changed since, or would run
+/// without a promise that it did not give up.
 pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
     let alias = explanation.alias.clone();
     if !explanation.enabled {
         return Err(LaunchError::Disabled { alias }.into());
+    }
+    // Before the approval: nobody is sent to approve what may not start.
+    if explanation.verdict.result == Decision::Deny {
+        let verdict = Box::new(explanation.verdict);
+        return Err(PolicyError::Denied { alias, verdict }.into());
     }
     match &explanation.approval {
         Approval::Given => {}
@@ -267,9 +291,15 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
             .into());
         }
     }
-    if explanation.verdict.result == Decision::Deny {
-        let reason = explanation.verdict.reason.clone();
-        return Err(LaunchError::Denied { alias, reason }.into());
+    let promises = Confinement::unheld(&explanation.confinement.promises);
+    if !promises.is_empty() {
+        let cure = explanation.confinement.cure.clone();
+        return Err(LaunchError::Unheld {
+            alias,
+            promises,
+            cure,
+        }
+        .into());
     }
     Ok(Prepared(explanation))
 }
@@ -281,6 +311,8 @@ pub struct Running {
     pub server: relay::Server,
     /// What the kernel took.
     pub enforced: crate::confine::spec::Enforced,
+    /// Writable directories on a disk that was low already, each with what is free there.
+    pub low: Vec<String>,
     /// Held as long as the server runs: its temporary directory is not emptied meanwhile.
     pub home: home::Home,
 }
@@ -304,10 +336,15 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         Some(shim) => shim,
         None => another(explanation)?,
     };
-    let (server, enforced) = spawn::spawn(explanation, shim, env).await?;
+    let spawn::Started {
+        server,
+        enforced,
+        low,
+    } = spawn::spawn(explanation, shim, env).await?;
     Ok(Running {
         server,
         enforced,
+        low,
         home,
     })
 }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::Stdio as Pipe;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
@@ -18,12 +19,15 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use super::watch::Watch;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
+use crate::confine::linux::cgroup::Cgroup;
 use crate::confine::shim;
-use crate::confine::spec::{Begin, Begun, Enforced, Entry, Report, Spec};
+use crate::confine::spec::{Begin, Begun, Enforced, Entry, Failed, Report, Spec, Step};
 use crate::plan::held::Held;
 use crate::relay::Server;
+use crate::text;
 
 /// How long the shim may take for a step of its own; it takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -106,9 +110,12 @@ impl Shim {
         let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other)?;
         while !line.ends_with(b"\n") {
             let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut asked, limit)? == 0 {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
+            match poll(&mut asked, limit) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                // The end of a child is told by a signal.
+                Err(Errno::EINTR) => continue,
+                polled => polled?,
+            };
             let count = self.status.read(&mut some)?;
             if count == 0 {
                 break;
@@ -162,24 +169,50 @@ async fn end(mut child: Child, error: LaunchError) -> LaunchError {
     error
 }
 
+/// A server that was started.
+pub struct Started {
+    /// Its pipes and its process.
+    pub server: Server,
+    /// What the kernel took.
+    pub enforced: Enforced,
+    /// Writable directories on a disk that was low already, each with what is free there.
+    pub low: Vec<String>,
+}
+
 /// Starts the server of a permitted explanation with these variables, by a shim that waits.
 ///
 /// # Errors
 /// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
 /// plan asks for is in force or the shim ended without a word, [`LaunchError::Spawn`] where it
-/// could not be spoken to. In each case no process of it is left.
+/// could not be spoken to, [`LaunchError::Watch`] where its limits cannot be watched. In each case no process of it is left.
 pub async fn spawn(
     explanation: &Explanation,
     shim: Shim,
     env: Vec<(String, SecretString)>,
-) -> Result<(Server, Enforced), LaunchError> {
+) -> Result<Started, LaunchError> {
     let spec = spec(explanation, env)?;
+    // Before it has its orders: all that it starts is in the group too.
+    let cgroup = group(explanation, &shim)?;
     let (child, reports) = shim.order(&spec).await?;
     drop(spec);
-    match judge(explanation, reports) {
-        Ok(enforced) => Ok((server(child)?, enforced)),
+    match judge(explanation, reports, cgroup.is_some()) {
+        Ok(enforced) => started(explanation, child, enforced, cgroup),
         Err(error) => Err(end(child, error).await),
     }
+}
+
+/// The control group that the plan asks for, with the shim in it.
+fn group(explanation: &Explanation, shim: &Shim) -> Result<Option<Cgroup>, LaunchError> {
+    let Some((bounds, pid)) = explanation.lowered.cgroup.as_ref().zip(shim.child.id()) else {
+        return Ok(None);
+    };
+    let made = Cgroup::make(bounds).and_then(|group| group.enter(pid).map(|()| group));
+    made.map(Some).map_err(|error| LaunchError::Step {
+        failed: Failed {
+            step: Step::Limits,
+            why: format!("control group: {error}"),
+        },
+    })
 }
 
 fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<Spec, LaunchError> {
@@ -204,25 +237,49 @@ fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<S
     })
 }
 
-fn server(mut child: Child) -> Result<Server, LaunchError> {
+/// The server, watched from now on.
+fn started(
+    explanation: &Explanation,
+    mut child: Child,
+    enforced: Enforced,
+    cgroup: Option<Cgroup>,
+) -> Result<Started, LaunchError> {
     let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let group = child.id().and_then(|id| i32::try_from(id).ok());
-    match (taken, group) {
-        ((Some(stdin), Some(stdout), Some(stderr)), Some(group)) => Ok(Server {
+    let main = child
+        .id()
+        .and_then(|id| Some((id, i32::try_from(id).ok()?)));
+    let ((Some(stdin), Some(stdout), Some(stderr)), Some((main, group))) = (taken, main) else {
+        let why = "the server has no pipes".to_owned();
+        return Err(LaunchError::Unconfirmed(why));
+    };
+    let namespaces = explanation.lowered.namespaces.as_ref();
+    let in_memory = namespaces.map(|own| own.in_memory.as_slice());
+    let watch =
+        Watch::begin(&explanation.plan, main, in_memory, cgroup).map_err(LaunchError::Watch)?;
+    let low = watch
+        .low()
+        .map(|(place, free)| format!("{}: {} free", text::path(place), text::size(free)))
+        .collect();
+    Ok(Started {
+        server: Server {
             stdin,
             stdout,
             stderr,
             process: child,
             group: Pid::from_raw(group),
-        }),
-        _ => Err(LaunchError::Unconfirmed(
-            "the server has no pipes".to_owned(),
-        )),
-    }
+            bounds: Box::new(watch),
+        },
+        enforced,
+        low,
+    })
 }
 
-/// Whether what the shim said is all that the plan asks for.
-fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, LaunchError> {
+/// Whether what the shim said, with the group that it was moved to, is all that the plan asks for.
+fn judge(
+    explanation: &Explanation,
+    reports: Vec<u8>,
+    grouped: bool,
+) -> Result<Enforced, LaunchError> {
     let mut enforced = None;
     for line in reports
         .split(|byte| *byte == b'\n')
@@ -238,23 +295,20 @@ fn judge(explanation: &Explanation, reports: Vec<u8>) -> Result<Enforced, Launch
             }
         }
     }
-    let Some(enforced) = enforced else {
+    let Some(mut enforced) = enforced else {
         return Err(LaunchError::Unconfirmed(
             "the confining process ended without a word".to_owned(),
         ));
     };
-    // What the supervisor itself does is not the shim's to confirm.
-    let ours = [
-        Mechanism::ProcessGroup,
-        Mechanism::Check,
-        Mechanism::Approval,
-        Mechanism::Supervisor,
-    ];
+    // Made, entered and read back from outside.
+    let grouped = grouped.then_some(Mechanism::Cgroup);
+    enforced.mechanisms.extend(grouped);
     let missing: Vec<String> = explanation
         .confinement
         .mechanisms
         .iter()
-        .filter(|mechanism| !ours.contains(mechanism) && !enforced.mechanisms.contains(mechanism))
+        // What the supervisor itself does is not the shim's to confirm.
+        .filter(|mechanism| !mechanism.is_supervisors() && !enforced.mechanisms.contains(mechanism))
         .map(|mechanism| format!("{mechanism:?}"))
         .collect();
     if missing.is_empty() {

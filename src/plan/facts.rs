@@ -147,10 +147,12 @@ pub(crate) fn gather(
         .collect();
     let Installation { own, linked } = installation::around(&program, path, &named, ground);
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
-    let (dir, held) = dir
+    let checked = dir
         .map(|dir| off_path(dir).and_then(|()| git::check_stored(dir, &places, &own)))
         .transpose()?
-        .unzip();
+        .map(|checked| ((checked.resolved, checked.held), checked.picture));
+    let (checked, before) = checked.unzip();
+    let (dir, held) = checked.unzip();
     let granted = system.iter().chain(&own).chain(&linked);
     if let Some(grant) = granted
         .into_iter()
@@ -176,6 +178,7 @@ pub(crate) fn gather(
         system,
         dir,
         held,
+        before: before.unwrap_or_default(),
         reads,
         present,
     })

@@ -13,20 +13,18 @@
 )]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::held::Held;
+use super::held::{Held, Opened};
 use super::links::follow;
+use super::obeyed::Obeyed;
 use super::places::Places;
+use super::walk::{self, ENTRIES, Missed, Picture, Repository, Task};
 use super::{Grant, Person, PlanError, facts, layout};
 use crate::text;
-
-/// So many directories deep a writable directory is looked through; a deeper one is refused.
-pub(crate) const DEPTH: usize = 32;
-/// So many entries of a writable directory are looked at; where there are more it is refused.
-pub(crate) const ENTRIES: usize = 100_000;
 
 /// Checks a directory that `--dir` names by an absolute path, and says where it resolves to:
 /// that is what is kept and shown. `installation` is what the server executes, `PATH` included.
@@ -40,12 +38,22 @@ pub(crate) fn check(
     person: &Person,
     installation: &[Grant],
 ) -> Result<PathBuf, PlanError> {
-    check_in(dir, &facts::places(person)?, installation).map(|(resolved, _)| resolved)
+    check_in(dir, &facts::places(person)?, installation).map(|checked| checked.resolved)
+}
+
+/// A directory that was checked.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// Where it lies.
+    pub(crate) resolved: PathBuf,
+    /// The very directory that was looked at, whatever stands at its path later.
+    pub(crate) held: Held,
+    /// What stood in it: the end of a run compares with it (promise G3).
+    pub(crate) picture: Picture,
 }
 
 /// Checks a directory as a declaration holds it, at a start: the same, and refused where any
-/// part of its path has become a link since it was declared. The directory returned is the one
-/// that was looked at, whatever stands at its path later.
+/// part of its path has become a link since it was declared.
 ///
 /// # Errors
 /// As [`check`].
@@ -53,12 +61,12 @@ pub(crate) fn check_stored(
     dir: &Path,
     places: &Places,
     installation: &[Grant],
-) -> Result<(PathBuf, Held), PlanError> {
-    let (resolved, held) = check_in(dir, places, installation)?;
-    if resolved == dir {
-        Ok((resolved, held))
+) -> Result<Checked, PlanError> {
+    let checked = check_in(dir, places, installation)?;
+    if checked.resolved == dir {
+        Ok(checked)
     } else {
-        let why = format!("it has become a link, to {}", text::path(&resolved));
+        let why = format!("it has become a link, to {}", text::path(&checked.resolved));
         Err(refused(dir, why))
     }
 }
@@ -70,11 +78,8 @@ fn refused(dir: &Path, why: String) -> PlanError {
     }
 }
 
-fn check_in(
-    dir: &Path,
-    places: &Places,
-    installation: &[Grant],
-) -> Result<(PathBuf, Held), PlanError> {
+fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<Checked, PlanError> {
+    let obeyed = Obeyed::read()?;
     let (resolved, held) = hold(dir)?;
     if resolved.to_str().is_none() {
         return Err(PlanError::NotUtf8 { path: resolved });
@@ -93,11 +98,15 @@ fn check_in(
             return Err(refused(dir, why));
         }
     }
-    above(&resolved, &held)
-        .and_then(|()| below(&resolved, &held))
-        .and_then(|()| stays(&resolved, &held))
+    let picture = above(&resolved, &held)
+        .and_then(|()| below(&resolved, &held, &obeyed))
+        .and_then(|picture| stays(&resolved, &held).map(|()| picture))
         .map_err(|why| refused(dir, why))?;
-    Ok((resolved, held))
+    Ok(Checked {
+        resolved,
+        held,
+        picture,
+    })
 }
 
 /// Where a path leads through its links, and the directory there, held.
@@ -125,39 +134,43 @@ fn above(dir: &Path, held: &Held) -> Result<(), String> {
     let mut at = held.clone();
     for parent in dir.ancestors().skip(1) {
         at = at.above().map_err(|error| cannot(parent, &error))?;
-        at.list(Path::new(""), 0)
+        let found = at
+            .open_inside(Path::new(""))
+            .and_then(|open| match open {
+                Some(open) => {
+                    // One that opens and does not list is a doubt too.
+                    open.entries()?.next().transpose()?;
+                    repository(&open, Path::new(""))
+                }
+                None => Ok(None),
+            })
             .map_err(|error| cannot(parent, &error))?;
-        marks(parent, &at, Path::new(""))?;
+        found.map_or(Ok(()), |found| Err(is_there(parent, &found)))?;
     }
     Ok(())
 }
 
 /// The directory itself and all below it, links not followed: what they lead to the server
 /// cannot write.
-fn below(dir: &Path, held: &Held) -> Result<(), String> {
-    let mut left = ENTRIES;
-    let mut waiting = vec![(PathBuf::new(), 0_usize)];
-    while let Some((at, depth)) = waiting.pop() {
-        let listing = held
-            .list(&at, left)
-            .map_err(|error| cannot(&dir.join(&at), &error))?;
-        marks(dir, held, &at)?;
-        if listing.cut {
-            return Err(format!(
-                "it holds more than {ENTRIES} entries, and not all were looked at for repositories"
-            ));
-        }
-        left = left.saturating_sub(listing.entries);
-        for name in listing.directories {
-            if depth >= DEPTH {
-                return Err(format!(
-                    "it is more than {DEPTH} directories deep, and not all were looked at for repositories"
-                ));
-            }
-            waiting.push((at.join(name), depth.saturating_add(1)));
-        }
+fn below(dir: &Path, held: &Held, obeyed: &Obeyed) -> Result<Picture, String> {
+    let picture = walk::look(
+        held,
+        dir,
+        Task {
+            obeyed: Some(obeyed),
+            first: true,
+            entries: ENTRIES,
+            until: None,
+        },
+    );
+    match (picture.repositories.first(), &picture.missed) {
+        (Some(found), _) => Err(is_there(dir, found)),
+        (None, Some(Missed::Unreadable(path, error))) => Err(cannot(&dir.join(path), error)),
+        (None, Some(missed)) => Err(format!(
+            "{missed}, and not all were looked at for repositories"
+        )),
+        (None, None) => Ok(picture),
     }
-    Ok(())
 }
 
 /// The directory held still lies where it was named when all was looked at.
@@ -176,27 +189,34 @@ fn cannot(path: &Path, error: &io::Error) -> String {
     )
 }
 
-/// Refuses the directory at `inside` of `held`, which lies at `dir`, where it is a repository or
-/// a working copy. Each mark is asked for by its name, so that a file system that takes other
-/// spellings for it (letter case, characters that HFS+ ignores) says so itself, and one that
-/// keeps them apart does too. Its kind is no matter: a directory, the pointer file of a worktree
-/// or submodule, a link that leads nowhere, a FIFO.
-fn marks(dir: &Path, held: &Held, inside: &Path) -> Result<(), String> {
-    let has = |name: &str| {
-        held.holds(&inside.join(name))
-            .map_err(|error| cannot(&dir.join(inside), &error))
-    };
+/// Whether an opened directory, which lies at `at`, is a repository or a working copy. Each mark
+/// is asked for by its name, so that a file system that takes other spellings for it (letter
+/// case, characters that HFS+ ignores) says so itself, and one that keeps them apart does too.
+/// Its kind is no matter: a directory, the pointer file of a worktree or submodule, a link that
+/// leads nowhere, a FIFO.
+///
+/// # Errors
+/// It cannot be told.
+pub(crate) fn repository(open: &Opened, at: &Path) -> io::Result<Option<Repository>> {
+    let has = |name: &str| open.stat(OsStr::new(name)).map(|found| found.is_some());
     if has(".git")? {
-        let mark = dir.join(inside).join(".git");
-        return Err(format!("a git repository is there: {}", text::path(&mark)));
+        return Ok(Some(Repository::Marked(at.join(".git"))));
     }
     // What git takes for a repository's own directory (`is_git_directory` in setup.c); the
     // second is that of a linked working tree.
-    if has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?) {
-        let bare = text::path(&dir.join(inside));
-        return Err(format!("{bare} is a bare git repository"));
+    let bare = has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?);
+    Ok(bare.then(|| Repository::Bare(at.to_owned())))
+}
+
+fn is_there(dir: &Path, found: &Repository) -> String {
+    match found {
+        Repository::Marked(mark) => {
+            format!("a git repository is there: {}", text::path(&dir.join(mark)))
+        }
+        Repository::Bare(bare) => {
+            format!("{} is a bare git repository", text::path(&dir.join(bare)))
+        }
     }
-    Ok(())
 }
 
 /// Marks of other version control systems in a directory (resolved) and above it, to be named at

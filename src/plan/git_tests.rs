@@ -6,6 +6,7 @@ use nix::unistd::{geteuid, mkfifo};
 use tempfile::TempDir;
 
 use crate::plan::Rights;
+use crate::plan::walk::DEPTH;
 
 struct Home(
     #[expect(dead_code, reason = "kept as long as the test runs")] TempDir,
@@ -146,7 +147,10 @@ fn a_stored_directory_that_has_become_a_link_is_refused() {
     let home = Home::new();
     let places = facts::places(&home.1).unwrap();
     let stored = home.at("notes/2024");
-    assert_eq!(check_stored(&stored, &places, &[]).unwrap().0, stored);
+    assert_eq!(
+        check_stored(&stored, &places, &[]).unwrap().resolved,
+        stored
+    );
     fs::rename(home.at("notes"), home.at("moved")).unwrap();
     symlink("moved", home.at("notes")).unwrap();
     let said = check_stored(&stored, &places, &[]).unwrap_err().to_string();
@@ -239,13 +243,23 @@ fn the_bounds_refuse() {
     home.dir(&format!("notes/{deep}/d"));
     home.refused("notes", "directories deep");
     home.dir("crowded/inside");
-    let held = Held::open(&home.at("crowded")).unwrap();
     for number in 0..3 {
         fs::write(home.at(&format!("crowded/{number}")), "").unwrap();
     }
-    let list = |most| held.list(Path::new(""), most).unwrap();
-    assert!(list(3).cut && list(0).cut && !list(4).cut);
-    assert_eq!(list(4).directories, [Path::new("inside")]);
+    let place = home.at("crowded");
+    let missed = |entries| {
+        let task = Task {
+            obeyed: None,
+            first: true,
+            entries,
+            until: None,
+        };
+        walk::look(&Held::open(&place).unwrap(), &place, task).missed
+    };
+    for most in [0, 3] {
+        assert!(matches!(missed(most), Some(Missed::Entries(_))), "{most}");
+    }
+    assert!(missed(4).is_none());
 }
 
 #[test]
@@ -255,14 +269,15 @@ fn what_is_held_is_what_was_looked_at() {
     fs::rename(home.at("notes/2024"), home.at("away")).unwrap();
     fs::create_dir(home.at("notes/2024")).unwrap();
     assert_eq!(held.place().unwrap(), home.at("away"));
-    assert!(held.holds(Path::new("may")).unwrap());
+    let open = held.open_inside(Path::new("")).unwrap().unwrap();
+    assert!(open.stat(OsStr::new("may")).unwrap().is_some());
     assert!(stays(&home.at("notes/2024"), &held).is_err());
     // What lies above the directory held counts, not what lies above its former path.
     home.dir(".git");
     assert!(above(&home.at("notes/2024"), &held).is_err());
     // A link below that took a directory's place is not followed.
     symlink("/etc", home.at("away/link")).unwrap();
-    assert_eq!(held.list(Path::new("link"), 9).unwrap().entries, 0);
+    assert!(held.open_inside(Path::new("link")).unwrap().is_none());
     symlink("/", home.at("link")).unwrap();
     assert!(Held::open(&home.at("link/etc")).is_err());
 }

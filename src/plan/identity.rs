@@ -71,6 +71,13 @@ impl Stat {
     }
 }
 
+impl Stat {
+    /// Whether it is the same file, whatever it holds.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.dev, self.ino) == (other.dev, other.ino)
+    }
+}
+
 /// Good to the year 2262; beyond it every time is the same.
 fn nanoseconds(seconds: i64, rest: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)

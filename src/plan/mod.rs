@@ -4,8 +4,10 @@
 //! and `git` (by way of `links`) for the rest of what this machine says; [`resolve`] is pure and
 //! turns a declaration and those facts into a [`Plan`]. Pure too are what they know by: `format`
 //! (what the kernel executes), `layout` (how programs lie on disk), `places` (what is kept back),
-//! `grants` (the system's own places, and how grants are joined), `interpreter` and `runner`
-//! (what a command line runs). Decides nothing and starts nothing.
+//! `obeyed` (what the person's programs obey in a folder), `grants` (the system's own places, and
+//! how grants are joined), `interpreter` and `runner` (what a command line runs). `walk` looks
+//! through a writable directory before a run and after it, `left` compares. Decides nothing and
+//! starts nothing.
 //!
 //! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
 
@@ -19,7 +21,9 @@ pub(crate) mod identity;
 pub(crate) mod installation;
 pub(crate) mod interpreter;
 pub(crate) mod layout;
+pub(crate) mod left;
 pub(crate) mod links;
+pub(crate) mod obeyed;
 pub(crate) mod package;
 pub(crate) mod person;
 pub(crate) mod places;
@@ -27,6 +31,7 @@ pub(crate) mod program;
 pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod runner;
+pub(crate) mod walk;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -81,6 +86,8 @@ pub struct HostFacts {
     pub dir: Option<PathBuf>,
     /// The very directory that was checked.
     pub held: Option<held::Held>,
+    /// What stood in it.
+    pub(crate) before: walk::Picture,
     /// What the declared reads are, in their order.
     pub reads: Vec<ReadFact>,
     /// Which of the named variables the caller has.

@@ -46,6 +46,7 @@ fn facts() -> HostFacts {
         ],
         dir: None,
         held: None,
+        before: Default::default(),
         reads: vec![],
         present: BTreeSet::new(),
     }

@@ -1,23 +1,66 @@
 //! The administrator's word: which plans may start at all.
 //!
-//! [`load`] looks for the administrator's files (the only I/O here); [`evaluate`] is pure. The
-//! grammar of those files comes with its own issue; until then a file that is there cannot be
-//! obeyed, and so nothing starts (promise S3).
+//! [`load`] finds the files, by way of `owner`, and `document` reads them into an
+//! [`AdminPolicy`]; [`look`] asks this machine for what its rules name, the `subject`; and
+//! [`evaluate`](evaluate::evaluate) is pure. What a file says besides is told by `notes`, what
+//! other hosts' lists say by [`exchange`]. Nothing here starts anything or gives anything.
 //!
 //! Place on the path: plan + **policy** → **verdict** → the one gate, `launch::permit`.
 
+pub(crate) mod document;
+pub(crate) mod entry;
+pub(crate) mod error;
+pub(crate) mod evaluate;
+pub(crate) mod exchange;
+pub(crate) mod floor;
+pub(crate) mod host;
 pub(crate) mod load;
+pub(crate) mod look;
+pub(crate) mod notes;
+pub(crate) mod owner;
+pub(crate) mod problem;
+pub(crate) mod subject;
+#[cfg(test)]
+mod truth;
+
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::error::REFUSED;
-use crate::plan::Plan;
+pub use error::PolicyError;
 
-/// The merged policy of this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AdminPolicy {
-    /// No file: everything not refused elsewhere may start.
-    Absent,
+use entry::{Entry, Sha256};
+use floor::{Below, Floors};
+
+/// The merged policy of this machine. Without a file everything not refused elsewhere may start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AdminPolicy {
+    /// Every file, in the order they were read.
+    files: Vec<PathBuf>,
+    /// `None` where no file has an allow list.
+    allow: Option<Vec<Rule>>,
+    deny: Vec<Rule>,
+    /// Those of each file: all must be met, which is the stricter of each.
+    floors: Vec<PlacedFloors>,
+}
+
+/// An entry and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    entry: Entry,
+    /// `allow[0] {"host":"example.com"}`.
+    name: String,
+    comment: Option<String>,
+    file: PathBuf,
+    line: usize,
+}
+
+/// The floors of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlacedFloors {
+    floors: Floors,
+    file: PathBuf,
+    line: usize,
 }
 
 /// The policy applied to one plan.
@@ -30,6 +73,8 @@ pub struct Verdict {
     pub rule: Option<String>,
     /// The file it stands in.
     pub file: Option<String>,
+    /// The line it begins at.
+    pub line: Option<usize>,
     /// Why, for a reader.
     pub reason: String,
 }
@@ -45,58 +90,144 @@ pub enum Decision {
     Deny,
 }
 
-/// Applies the policy to a plan. Pure.
-#[must_use]
-pub fn evaluate(policy: AdminPolicy, _plan: &Plan) -> Verdict {
-    match policy {
-        AdminPolicy::Absent => Verdict {
-            result: Decision::Allow,
-            rule: None,
-            file: None,
-            reason: "no administrator's policy on this machine".to_owned(),
-        },
+impl Decision {
+    /// The word.
+    #[must_use]
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allowed",
+            Self::Deny => "denied",
+        }
     }
 }
 
-/// Why the policy cannot be obeyed; nothing starts then.
-#[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
-    /// A policy is there, and this version does not read policies.
-    #[error("S3: {file} is there, and this version cannot obey it yet: nothing starts")]
-    NotObeyed {
-        /// The file or directory found.
-        file: String,
-    },
-    /// It cannot be told whether one is there.
-    #[error("S3: cannot tell whether {file} is there: nothing starts")]
-    Look {
-        /// The file looked for.
-        file: String,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
-impl PolicyError {
-    /// The stable code.
+impl AdminPolicy {
+    /// Whether no file is there.
     #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotObeyed { .. } => "policy-not-obeyed",
-            Self::Look { .. } => "policy-unreadable",
+    pub(crate) fn is_absent(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What is said to everything where no file is there.
+    fn absent(&self) -> Option<Verdict> {
+        let why = "no administrator's policy on this machine";
+        self.is_absent()
+            .then(|| Verdict::by_none(Decision::Allow, why))
+    }
+
+    /// Both policies: lists join, and the floors of both must be met.
+    #[must_use]
+    pub(crate) fn merged(mut self, other: Self) -> Self {
+        self.files.extend(other.files);
+        self.allow = match (self.allow, other.allow) {
+            (Some(mut own), Some(others)) => {
+                own.extend(others);
+                Some(own)
+            }
+            (own, others) => own.or(others),
+        };
+        self.deny.extend(other.deny);
+        self.floors.extend(other.floors);
+        self
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.allow.iter().flatten().chain(&self.deny)
+    }
+
+    /// Whether any rule names the content of a program.
+    fn names_content(&self) -> bool {
+        self.rules().any(|rule| rule.sha256().is_some())
+    }
+
+    fn not_denied(&self) -> Verdict {
+        let why = "no entry of deny names it, and there is no allow list";
+        Verdict {
+            file: self.files.first().map(|file| shown(file)),
+            ..Verdict::by_none(Decision::Allow, why)
         }
     }
 
-    /// Always 126.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        REFUSED
+    fn not_allowed(&self, what: &str) -> Verdict {
+        let allow = self.allow.iter().flatten();
+        let why = match allow.clone().count() {
+            0 => "the allow list is empty, so nothing starts".to_owned(),
+            count => format!("no entry of allow {what} ({count} looked at)"),
+        };
+        let file = allow.map(|rule| &rule.file).chain(&self.files).next();
+        Verdict {
+            rule: Some("allow".to_owned()),
+            file: file.map(|file| shown(file)),
+            ..Verdict::by_none(Decision::Deny, &why)
+        }
+    }
+}
+
+impl Rule {
+    fn verdict(&self, result: Decision, why: &str) -> Verdict {
+        Verdict {
+            result,
+            rule: Some(self.name.clone()),
+            file: Some(shown(&self.file)),
+            line: Some(self.line),
+            reason: with_comment(why, self.comment.as_deref()),
+        }
     }
 
-    /// What to do.
+    fn sha256(&self) -> Option<&Sha256> {
+        match &self.entry {
+            Entry::Program(entry) => entry.sha256.as_ref(),
+            Entry::Host(_) => None,
+        }
+    }
+}
+
+impl PlacedFloors {
+    fn verdict(&self, below: &Below) -> Verdict {
+        Verdict {
+            result: Decision::Deny,
+            rule: Some(format!("floor {}", below.floor)),
+            file: Some(shown(&self.file)),
+            line: Some(self.line),
+            reason: with_comment(&below.why, self.floors.comment.as_deref()),
+        }
+    }
+}
+
+impl Verdict {
+    fn by_none(result: Decision, why: &str) -> Self {
+        Self {
+            result,
+            rule: None,
+            file: None,
+            line: None,
+            reason: why.to_owned(),
+        }
+    }
+
+    /// Reason, rule and file in one line.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some("ask the administrator of this machine".to_owned())
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.reason.clone();
+        if let Some(rule) = &self.rule {
+            told.push_str(&format!(": {rule}"));
+        }
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => told.push_str(&format!(", {file} line {line}")),
+            (Some(file), None) => told.push_str(&format!(", {file}")),
+            (None, _) => {}
+        }
+        crate::text::printable(&told)
+    }
+}
+
+fn shown(file: &std::path::Path) -> String {
+    file.display().to_string()
+}
+
+fn with_comment(why: &str, comment: Option<&str>) -> String {
+    match comment {
+        Some(comment) => format!("{why} ({comment})"),
+        None => why.to_owned(),
     }
 }

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+#[cfg(test)]
+use super::Over;
 use super::envelope::Id;
 use super::{End, Exit, Refusal};
 
@@ -30,15 +32,23 @@ pub(super) const START_TIMEOUT: i64 = -31_129;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 7] = [
+pub(crate) const OWN: [(&str, i64); 10] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
     ("too-many-requests", TOO_MANY),
+    named_over(Over::Memory { limit: 0 }),
+    named_over(Over::Processes { limit: 0 }),
+    named_over(Over::Disk { free: 0, floor: 0 }),
     ("breaker-open", BREAKER_OPEN),
     ("call-timeout", CALL_TIMEOUT),
     ("start-timeout", START_TIMEOUT),
 ];
+
+#[cfg(test)]
+const fn named_over(over: Over) -> (&'static str, i64) {
+    (over.code(), over.number())
+}
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -136,6 +146,7 @@ pub(crate) fn stopped(exit: Exit, end: End) -> String {
             "{fate}, since the host closed its pipes and the server did not end within 1 s,"
         ),
         End::Signalled(number) => format!("{fate}, since the supervisor got {},", signal(number)),
+        End::Over(over) => format!("{fate}, since {over},"),
         End::ServerEnded | End::ServerClosed | End::NotStarted => fate,
     }
 }

@@ -14,7 +14,7 @@ use super::era::{self, Era};
 use super::gate::{EXCERPT, Effect, Gate, Gone, Step};
 use super::ledger::Asked;
 use super::replay::{self, Differs};
-use super::{Exit, sanitize};
+use super::{End, Exit, sanitize};
 use crate::audit::Event;
 use crate::audit::event::Outcome;
 
@@ -223,10 +223,10 @@ impl Gate {
             ),
         };
         let message = format!("server {alias} {fate} before it answered {}", what(asked));
-        let hint = self.hint();
-        let (code, number) = match gone {
-            Gone::Slow(_) => ("start-timeout", answer::START_TIMEOUT),
-            _ => ("server-ended", answer::SERVER_ENDED),
+        let (code, number, hint) = match gone {
+            Gone::Slow(_) => ("start-timeout", answer::START_TIMEOUT, self.hint()),
+            Gone::Stopped(_, End::Over(over)) => (over.code(), over.number(), over.hint(alias)),
+            _ => ("server-ended", answer::SERVER_ENDED, self.hint()),
         };
         let data = Data {
             code,

@@ -12,6 +12,7 @@
 //!   `limits` how long they may wait · `params` what is read of them · `answer` and `refused` our own messages
 //! - its rules: `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
+//! - `over` the word that a server is over a limit
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
@@ -34,6 +35,7 @@ mod host;
 mod lane;
 mod ledger;
 mod limits;
+mod over;
 mod params;
 pub(crate) mod peer;
 mod port;
@@ -58,7 +60,7 @@ mod stream_tests;
 mod tests;
 
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::unistd::Pid;
@@ -72,6 +74,7 @@ pub use era::Discover;
 pub use error::RelayError;
 pub use filter::Filter;
 pub use host::Host;
+pub use over::{Bounds, Over};
 pub use refuse::refuse;
 
 /// A server that was started.
@@ -87,6 +90,8 @@ pub struct Server {
     pub process: Child,
     /// The process group (and session) that the main process leads.
     pub group: Pid,
+    /// What ends it when it is over a limit.
+    pub bounds: Box<dyn Bounds>,
 }
 
 /// What the relay must know of the declaration and of `settings.json`.
@@ -190,6 +195,8 @@ pub enum End {
     ServerClosed,
     /// The server ended, and was not started again.
     NotStarted,
+    /// The server was over a limit, and was ended for it.
+    Over(Over),
 }
 
 impl End {
@@ -202,6 +209,7 @@ impl End {
             Self::ServerEnded => "server-ended",
             Self::ServerClosed => "server-closed",
             Self::NotStarted => "not-started",
+            Self::Over(over) => over.code(),
         }
     }
 }
@@ -244,6 +252,8 @@ pub struct Outcome {
     pub end: End,
     /// The exit code of what kept it from being started again.
     pub refused: Option<u8>,
+    /// Until when the relay could have taken, where somebody waits for our end.
+    pub by: Option<Instant>,
     /// What passed.
     pub counters: Counters,
     /// The last of what the server wrote to stderr, and of what it wrote to stdout that was no

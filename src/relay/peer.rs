@@ -116,6 +116,12 @@ impl Tail {
         self.0.quarantine(line.as_bytes());
     }
 
+    /// A line of ours.
+    pub(crate) fn say(&mut self, line: &str) {
+        self.0.server(format!("\n{line}\n").as_bytes());
+        self.0.discard();
+    }
+
     /// The last lines, escaped.
     pub(crate) fn last(mut self, most: usize) -> Vec<String> {
         self.0.finish(&Counters::default());

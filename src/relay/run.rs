@@ -22,7 +22,7 @@ use super::port::{Inlet, Outlet};
 use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
+use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -58,6 +58,8 @@ pub(super) struct Run<'a> {
     /// The server's main process, until it is reaped.
     pub(super) process: Option<Child>,
     pub(super) group: Pid,
+    /// What keeps the server within its limits.
+    pub(super) bounds: Box<dyn Bounds>,
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
     clock: Pin<Box<Sleep>>,
@@ -126,6 +128,7 @@ impl<'a> Run<'a> {
             seat: Seat::Taken,
             process: Some(pipes.process),
             group,
+            bounds: pipes.bounds,
             signals: [
                 listen(SignalKind::terminate())?,
                 listen(SignalKind::interrupt())?,
@@ -164,6 +167,7 @@ impl<'a> Run<'a> {
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
             refused: self.refused,
+            by: self.shutdown.by().map(Instant::into_std),
             counters,
             tail: self.record.into_tail(),
         }
@@ -178,6 +182,7 @@ impl<'a> Run<'a> {
         if let Err(error) = self.watch_exit(cx) {
             return Poll::Ready(Err(error));
         }
+        self.watch_bounds(cx);
         self.watch_clock(cx);
         for _ in 0..TURNS {
             let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
@@ -219,6 +224,18 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn watch_bounds(&mut self, cx: &mut Context<'_>) {
+        if self.process.is_none() {
+            return;
+        }
+        if let Poll::Ready(over) = self.bounds.poll_over(cx)
+            && let Some(action) = self.shutdown.over_limit(Instant::now(), over)
+        {
+            self.close_server();
+            self.act(action);
+        }
+    }
+
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
         let Some(process) = &mut self.process else {
             return Ok(());
@@ -228,6 +245,10 @@ impl<'a> Run<'a> {
         };
         self.exit = Some(exit(status.map_err(RelayError::Wait)?));
         self.process = None;
+        if let Some(over) = self.bounds.ended() {
+            // The kernel was quicker: there is nothing left to kill.
+            let _ = self.shutdown.over_limit(Instant::now(), over);
+        }
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
         kill_group(self.group, Signal::SIGKILL);
@@ -282,7 +303,8 @@ impl<'a> Run<'a> {
             Action::Tell => {
                 self.record
                     .say("the server closed its stdout and is ended for it");
-                if self.gate.may_restart() {
+                let goes_on = self.shutdown.end() == Some(End::ServerClosed);
+                if goes_on && self.gate.may_restart() {
                     self.show_out();
                 } else {
                     let lines = self.gate.close(Gone::Mute);
@@ -325,22 +347,27 @@ impl<'a> Run<'a> {
     /// Once all that the last server left was read: answers what waits, and closes the books.
     pub(super) fn close_books(&mut self, exit: Exit) {
         self.settled = true;
-        let by_itself = self.shutdown.end() == Some(End::ServerEnded);
-        let (gone, fate) = match self.shutdown.end() {
-            Some(end @ (End::HostLeft | End::Signalled(_))) if exit.code() != 0 => {
+        let end = self.shutdown.end();
+        let fault = match end {
+            Some(End::ServerEnded) => Some("server-ended"),
+            Some(End::Over(over)) => Some(over.code()),
+            _ => None,
+        };
+        let (gone, fate) = match end {
+            Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
                 (Gone::Stopped(exit, end), answer::stopped(exit, end))
             }
             _ => (Gone::Ended(exit), answer::fate(exit)),
         };
-        if by_itself {
-            self.gate.failed(("server-ended", Some(exit)));
+        if let Some(fault) = fault {
+            self.gate.failed((fault, Some(exit)));
         }
         // Where it is known already why nothing comes, that stands.
         if self.gate.gone.is_none() {
             let lines = self.gate.close(gone);
             self.down.add(lines);
         }
-        if (by_itself || exit.code() != 0) && !self.gate.away {
+        if (fault.is_some() || exit.code() != 0) && !self.gate.away {
             self.record
                 .say(&format!("the server {}", fate.trim_end_matches(',')));
         }

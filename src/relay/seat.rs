@@ -16,7 +16,7 @@ use super::gate::{Effect, Gone};
 use super::port::{Inlet, Outlet, Way};
 use super::run::{LEFTOVER, Run};
 use super::shutdown::{Shutdown, TERM};
-use super::{End, Refusal, RelayError, Server, Start, answer};
+use super::{Bounds, End, Refusal, RelayError, Server, Start, answer};
 use crate::audit::Event;
 
 /// Who sits there.
@@ -54,6 +54,7 @@ pub(super) struct Pipes {
     pub(super) stdout: Inlet,
     pub(super) stderr: Inlet,
     pub(super) process: Child,
+    pub(super) bounds: Box<dyn Bounds>,
 }
 
 impl Pipes {
@@ -72,6 +73,7 @@ impl Pipes {
             stdout: inlet(stdout)?,
             stderr: inlet(stderr)?,
             process: server.process,
+            bounds: server.bounds,
         })
     }
 }
@@ -233,6 +235,7 @@ impl Run<'_> {
         self.server_out = Some(pipes.stdout);
         self.server_err = Some(pipes.stderr);
         self.process = Some(pipes.process);
+        self.bounds = pipes.bounds;
         (self.left_of_server, self.left_of_stderr) = (LEFTOVER, LEFTOVER);
         self.down.renew();
         self.gate.counters.restarts += 1;

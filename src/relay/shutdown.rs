@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::End;
+use super::{End, Over};
 
 /// From the host's end of stdin to SIGTERM.
 pub(super) const GRACE: Duration = Duration::from_millis(1_000);
@@ -79,6 +79,11 @@ impl Shutdown {
         self.end
     }
 
+    /// Until when all may take, where somebody waits for our end.
+    pub(super) fn by(&self) -> Option<Instant> {
+        self.by
+    }
+
     /// The host closed its end of our stdin or stdout.
     pub(super) fn host_left(&mut self, now: Instant) {
         if matches!(self.end, Some(End::HostLeft | End::Signalled(_))) {
@@ -115,9 +120,29 @@ impl Shutdown {
         }
     }
 
+    /// The server is over a limit: it is killed at once. Who asked is answered when it is gone,
+    /// which takes a moment where there are many processes.
+    pub(super) fn over_limit(&mut self, now: Instant, over: Over) -> Option<Action> {
+        // One that closed its pipes would be started again.
+        if matches!(self.end, None | Some(End::ServerClosed)) {
+            self.end = Some(End::Over(over));
+        }
+        // It closes them by being killed.
+        self.tell = None;
+        match self.phase {
+            Phase::Running | Phase::Grace(_) | Phase::Term(_) => {
+                self.phase = Phase::Killed(self.by.unwrap_or(now + PATIENCE));
+                Some(Action::Kill)
+            }
+            Phase::Killed(_) | Phase::Flush(_) | Phase::Over => None,
+        }
+    }
+
     /// The server closed its stdout (`mute`) or its stdin and has not ended.
     pub(super) fn server_closed(&mut self, now: Instant, mute: bool) {
-        if mute && self.tell.is_none() && !matches!(self.phase, Phase::Flush(_) | Phase::Over) {
+        let over = matches!(self.end, Some(End::Over(_)));
+        let gone = matches!(self.phase, Phase::Flush(_) | Phase::Over);
+        if mute && self.tell.is_none() && !over && !gone {
             self.tell = Some(now + MUTE);
         }
         // As a rule it is about to end, which then is what began the end.
@@ -287,5 +312,36 @@ mod tests {
         assert_eq!(shutdown.due(start + ms(400)), Some(Action::Mumble));
         shutdown.progress(start + ms(500));
         assert_eq!(script(&mut shutdown, start), [(ms(1_750), Action::Leave)]);
+    }
+
+    #[test]
+    fn a_server_over_a_limit_is_killed_and_its_end_waited_for() {
+        let start = Instant::now();
+        let over = Over::Memory { limit: 1 };
+        let mut shutdown = Shutdown::new();
+        assert_eq!(shutdown.over_limit(start, over), Some(Action::Kill));
+        assert_eq!(shutdown.over_limit(start, over), None);
+        assert_eq!(shutdown.deadline(), Some(start + PATIENCE));
+        // Its pipes close as it is killed, which is not told, though its end takes long.
+        shutdown.server_closed(start + ms(1), true);
+        assert_eq!(shutdown.due(start + ms(600)), None);
+        shutdown.exited(start + ms(700));
+        assert_eq!(shutdown.end(), Some(End::Over(over)));
+        // One that had closed them is over its limit all the same, and is not started again.
+        let mut shutdown = Shutdown::new();
+        shutdown.server_closed(start, false);
+        assert_eq!(shutdown.due(start + GRACE), Some(Action::Terminate));
+        assert_eq!(shutdown.end(), Some(End::ServerClosed));
+        assert_eq!(shutdown.over_limit(start + GRACE, over), Some(Action::Kill));
+        assert_eq!(shutdown.end(), Some(End::Over(over)));
+        // A host that has left is not kept waiting, and is what began the end.
+        let mut shutdown = Shutdown::new();
+        shutdown.host_left(start);
+        assert_eq!(
+            shutdown.over_limit(start + ms(100), over),
+            Some(Action::Kill)
+        );
+        assert_eq!(script(&mut shutdown, start), [(ms(1_750), Action::Leave)]);
+        assert_eq!(shutdown.end(), Some(End::HostLeft));
     }
 }

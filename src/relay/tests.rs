@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::port::{self, Inlet, Outlet, Way, Wrote};
 use super::{Breaker, Discover};
-use super::{End, Exit, Host, Refusal, answer};
+use super::{End, Exit, Host, Over, Refusal, answer};
 use crate::audit::Event;
 use crate::audit::event::Outcome;
 use support::{Keeper, Kind, Player, pipe, relay_over, settings};
@@ -346,6 +346,45 @@ fn a_server_that_closes_its_stdout_is_ended() {
         (End::ServerClosed, Exit::Signal(15))
     );
     assert!(words.contains("the server closed its stdout"), "{words}");
+}
+
+/// It might be started again, but for a host that has left.
+#[test]
+fn the_run_ends_where_the_host_leaves_as_the_server_closes_its_stdout() {
+    let mut host = Player::new(Kind::Pipes, &["close-stdout"]);
+    host.initialize();
+    let id = host.call("go", json!({}));
+    host.close();
+    host.error(id);
+    let (outcome, _) = host.end();
+    assert_eq!((outcome.end, outcome.counters.restarts), (End::HostLeft, 0));
+}
+
+#[test]
+fn a_server_over_a_limit_is_not_started_again_and_the_breaker_counts_it() {
+    let over = Over::Processes { limit: 64 };
+    let mut keeper = Keeper::new(&["echo"]);
+    keeper.over = Some(over);
+    let (mut host, kept) = Player::owned(keeper, settings());
+    let id = host.call("go", json!({}));
+    let error = host.answer(id)["error"].take();
+    assert_eq!(
+        (&error["code"], &error["data"]["code"]),
+        (&json!(-31_125), &json!("limit-processes"))
+    );
+    assert_eq!(host.line(), None);
+    let (outcome, words) = host.end();
+    assert_eq!(
+        (outcome.end, outcome.exit_code(), outcome.counters.restarts),
+        (End::Over(over), 137, 0)
+    );
+    assert!(words.contains("64 processes and threads"), "{words}");
+    let keeper = kept.recv().unwrap();
+    assert_eq!(keeper.breaker.failures, 1);
+    assert!(keeper.events.contains(&Event::Fault {
+        fault: "limit-processes",
+        exit: Some(Exit::Signal(9)),
+    }));
 }
 
 #[test]

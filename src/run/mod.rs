@@ -4,7 +4,8 @@
 //! `permit`, `launch`), for the digest of the first start alone, and keeps what outlives it: the audit log,
 //! the breaker and the era ([`kept`]). With `--ephemeral` nothing is kept.
 //!
-//! Place on the path: Running → **relay, with its owner** → Outcome → audit event → exit code.
+//! Place on the path: Running → **relay, with its owner** → Outcome → receipt → audit event → exit
+//! code.
 
 pub(crate) mod error;
 pub(crate) mod kept;
@@ -21,13 +22,14 @@ use crate::approval::Approvals;
 use crate::audit::event;
 use crate::audit::log::Log;
 use crate::audit::{AuditError, Event};
+use crate::confine::receipt::Started;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, DigestPrefix};
 use crate::error::Error;
 use crate::exit_codes;
 use crate::launch::home::Home;
 use crate::launch::run_id::RunId;
-use crate::launch::{self, Explanation, LaunchError, descendants};
+use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
 use crate::plan::{Person, RunRequest};
 use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Server, Start, Verdict};
 use kept::Kept;
@@ -38,13 +40,43 @@ pub(crate) struct Run {
     request: RunRequest,
     alias: Alias,
     program: PathBuf,
-    /// Held while a server runs: its temporary directory is not emptied meanwhile.
-    home: Rc<RefCell<Option<Home>>>,
+    held: Rc<RefCell<Held>>,
     records: Option<Records>,
     breaker: Breaker,
     starts: u64,
     /// Says something to the person, on standard error.
     say: fn(&str),
+}
+
+/// What the starts of a run leave with it.
+struct Held {
+    /// While a server runs: its temporary directory is not emptied meanwhile.
+    home: Option<Home>,
+    /// For the receipt.
+    started: Started,
+}
+
+impl Held {
+    /// What was launched takes its place.
+    fn take(&mut self, explanation: &Explanation, running: Running, say: fn(&str)) -> Server {
+        let Running {
+            server,
+            enforced,
+            low,
+            home,
+        } = running;
+        let (alias, run) = (&explanation.alias, self.started.run);
+        for place in low {
+            say(&format!(
+                "{alias}: the disk of {place}, which is low; who fills it is not watched"
+            ));
+        }
+        tracing::info!(%alias, %run, ?enforced, "confined");
+        let last = receipts::started(run, explanation, now());
+        self.started.confined(last, enforced.mechanisms);
+        self.home = Some(home);
+        server
+    }
 }
 
 /// What is kept of a run.
@@ -91,7 +123,10 @@ impl Run {
             },
             alias: explanation.alias.clone(),
             program: explanation.plan.exec.clone(),
-            home: Rc::new(RefCell::new(None)),
+            held: Rc::new(RefCell::new(Held {
+                home: None,
+                started: receipts::started(run, explanation, now()),
+            })),
             records,
             breaker,
             starts: 0,
@@ -124,17 +159,24 @@ impl Run {
     ///
     /// # Errors
     /// It cannot be recorded.
-    pub(crate) fn started(&mut self, home: Home) -> Result<(), AuditError> {
-        self.home.replace(Some(home));
+    pub(crate) fn started(
+        &mut self,
+        explanation: &Explanation,
+        running: Running,
+    ) -> Result<Server, AuditError> {
+        let server = self.held.borrow_mut().take(explanation, running, self.say);
         self.starts = 1;
         let event = self.start_event(0);
-        match &mut self.records {
-            Some(records) => {
-                records.log.record(event, now())?;
-                records.log.write()
-            }
-            None => Ok(()),
+        if let Some(records) = &mut self.records {
+            records.log.record(event, now())?;
+            records.log.write()?;
         }
+        Ok(server)
+    }
+
+    /// What the receipt says of the starts.
+    pub(crate) fn last_started(&self) -> Started {
+        self.held.borrow().started.clone()
     }
 
     fn start_event(&self, restart: u64) -> Event {
@@ -151,7 +193,7 @@ impl Run {
             reason: outcome.end.as_str(),
             counters: outcome.counters,
         });
-        self.home.replace(None);
+        self.held.borrow_mut().home = None;
         let Self {
             records,
             alias,
@@ -187,14 +229,14 @@ impl Run {
 impl Owner for Run {
     fn start(&mut self) -> Start {
         // The one before may go now, and with it what it left in its temporary directory.
-        self.home.replace(None);
+        self.held.borrow_mut().home = None;
         let (person, request) = (self.person.clone(), self.request.clone());
-        let home = Rc::clone(&self.home);
+        let (held, say) = (Rc::clone(&self.held), self.say);
         Box::pin(async move {
-            let started = launched(&person, &request).await;
-            let (server, held) = started.map_err(|error| refusal(&error))?;
-            home.replace(Some(held));
-            Ok(server)
+            let launched = launched(&person, &request).await;
+            let (prepared, running) = launched.map_err(|error| refusal(&error))?;
+            let explanation = prepared.explanation();
+            Ok(held.borrow_mut().take(explanation, running, say))
         })
     }
 
@@ -251,10 +293,10 @@ impl Owner for Run {
 }
 
 /// By the whole road, from the declaration on.
-async fn launched(person: &Person, request: &RunRequest) -> Result<(Server, Home), Error> {
+async fn launched(person: &Person, request: &RunRequest) -> Result<(Prepared, Running), Error> {
     let mut prepared = launch::permit(launch::prepare(person, request)?)?;
     let running = launch::launch(&mut prepared).await?;
-    Ok((running.server, running.home))
+    Ok((prepared, running))
 }
 
 /// Records that a run did not start, as far as there is a log.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::launch::Running;
 use crate::launch::home::Home;
 use crate::relay::peer::{Heard, Peer, Tail};
-use crate::relay::{Exit, Server};
+use crate::relay::{Bounds, Exit, Server};
 
 /// How often a wait is looked up from.
 const TICK: Duration = Duration::from_millis(100);
@@ -59,6 +59,7 @@ pub(super) struct Wire {
     stderr: Option<ChildStderr>,
     process: Child,
     group: Pid,
+    bounds: Box<dyn Bounds>,
     /// Its temporary directory is not emptied by another start meanwhile.
     _home: Home,
     peer: Peer,
@@ -77,6 +78,7 @@ impl Wire {
             stderr,
             process,
             group,
+            bounds,
         } = server;
         Self {
             stdin: Some(stdin),
@@ -84,6 +86,7 @@ impl Wire {
             stderr: Some(stderr),
             process,
             group,
+            bounds,
             _home: home,
             peer: Peer::new(),
             tail: Tail::new(),
@@ -133,6 +136,12 @@ impl Wire {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, bytes: &mut u64) -> Poll<Event> {
+        if self.exit.is_none()
+            && let Poll::Ready(over) = self.bounds.poll_over(cx)
+        {
+            kill(self.group, Signal::SIGKILL);
+            self.tail.say(&format!("supervisor ended it, since {over}"));
+        }
         self.write(cx);
         self.drain(cx);
         loop {
@@ -230,6 +239,9 @@ impl Wire {
                     (None, signal) => Exit::Signal(signal.unwrap_or(0)),
                 };
                 self.exit = Some(exit);
+                if let Some(over) = self.bounds.ended() {
+                    self.tail.say(&format!("the kernel ended it, since {over}"));
+                }
                 Poll::Ready(exit)
             }
             Poll::Ready(Err(_)) => Poll::Ready(Exit::Code(i32::from(u8::MAX))),

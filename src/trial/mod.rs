@@ -16,6 +16,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::timeout;
 
+use crate::confine::Standing;
 use crate::error::Error;
 use attempt::{Attempt, Outcome};
 use client::Client;
@@ -32,6 +33,11 @@ pub struct Trial {
     pub answer: String,
     /// One row an attack.
     pub rows: Vec<Row>,
+    /// The promises that this machine cannot hold; the bundled server was declared without them.
+    pub without: Vec<Standing>,
+    /// What would change that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cure: Option<String>,
 }
 
 /// One attack, run twice.
@@ -89,8 +95,8 @@ pub enum TrialError {
 /// # Errors
 /// Where a half could not be run to its end; nothing is asserted then.
 pub async fn run() -> Result<Trial, TrialError> {
-    let planted = Planted::new().map_err(TrialError::Plant)?;
-    planted.declare()?;
+    let mut planted = Planted::new().map_err(TrialError::Plant)?;
+    let without = planted.declare()?;
     let alone = half("alone", planted.alone(), &planted).await?;
     let confined = half("confined", planted.confined(), &planted).await?;
     let rows = Attempt::ALL
@@ -106,6 +112,8 @@ pub async fn run() -> Result<Trial, TrialError> {
     Ok(Trial {
         answer: confined.answer,
         rows,
+        without: without.promises,
+        cure: without.cure,
     })
 }
 

@@ -19,13 +19,18 @@ use tokio::process::Command;
 use super::attempt::{Attempt, CANARY, Outcome, VARIABLE};
 use crate::approval::Approvals;
 use crate::approval::candidate::Candidate;
+use crate::confine::{Confinement, Standing};
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Declaration, Network, Server, Stdio};
 use crate::error::Error;
-use crate::plan::Person;
+use crate::launch::{self, LaunchError};
+use crate::plan::{Person, RunRequest};
+use crate::policy;
 
-/// The alias of the bundled server, in a state directory of its own.
+/// The aliases of the bundled server, in a state directory of its own: as it should run, and
+/// without the promises that this machine cannot hold.
 const ALIAS: &str = "try";
+const WITHOUT: &str = "try-without";
 
 /// The planted things; they go with this value.
 #[derive(Debug)]
@@ -34,6 +39,16 @@ pub struct Planted {
     home: PathBuf,
     program: PathBuf,
     port: std::net::SocketAddr,
+    alias: &'static str,
+}
+
+/// What the bundled server was declared without.
+#[derive(Debug, Default)]
+pub struct Without {
+    /// The promises that this machine cannot hold.
+    pub promises: Vec<Standing>,
+    /// What would change that.
+    pub cure: Option<String>,
 }
 
 impl Planted {
@@ -69,40 +84,76 @@ impl Planted {
             home,
             program: env::current_exe()?,
             port,
+            alias: ALIAS,
         })
     }
 
-    /// Declares and approves the bundled server, with a stored value, no network.
+    /// Declares and approves the bundled server, with a stored value, no network; without what
+    /// this machine cannot hold, which is returned. Within a Tokio runtime, as [`launch::prepare`].
     ///
     /// # Errors
-    /// As `add` and `approve`.
-    pub fn declare(&self) -> Result<(), Error> {
-        let person = Person {
-            home: self.home.clone(),
-            state: self.home.join(".supervisor"),
-            uid: geteuid().as_raw(),
-        };
+    /// As `add` and `approve`; [`LaunchError::Unheld`] for a promise that nobody can give up.
+    pub fn declare(&mut self) -> Result<Without, Error> {
+        let alias = self.declare_as(ALIAS, &[])?;
+        let request = RunRequest::of(alias.clone());
+        let Confinement { promises, cure, .. } =
+            launch::prepare(&self.person(), &request)?.confinement;
+        let unheld = Confinement::unheld(&promises);
+        if unheld.iter().any(|standing| !standing.id.may_be_given_up()) {
+            return Err(LaunchError::Unheld {
+                alias,
+                promises: unheld,
+                cure,
+            }
+            .into());
+        }
+        if !unheld.is_empty() {
+            self.declare_as(WITHOUT, &unheld)?;
+            self.alias = WITHOUT;
+        }
+        Ok(Without {
+            promises: unheld,
+            cure,
+        })
+    }
+
+    fn declare_as(&self, alias: &str, without: &[Standing]) -> Result<Alias, Error> {
         let program = self.program.to_string_lossy().into_owned();
-        let mut stdio = Stdio::new(program.clone(), vec![super::server::ARGUMENT.to_owned()]);
+        let mut stdio = Stdio::new(program, vec![super::server::ARGUMENT.to_owned()]);
         stdio.network = Network::None;
+        stdio.without = without.iter().map(|standing| standing.id).collect();
         if let Ok(name) = "STORED".parse() {
             stdio.env.insert(name, SecretString::from(CANARY));
         }
-        let alias: Alias = match ALIAS.parse() {
+        let alias: Alias = match alias.parse() {
             Ok(alias) => alias,
-            Err(_) => return Err(crate::launch::LaunchError::NoValue(ALIAS.to_owned()).into()),
+            Err(_) => return Err(LaunchError::NoValue(alias.to_owned()).into()),
         };
         let declaration = Declaration {
             server: Server::Stdio(stdio),
             enabled: true,
         };
-        let state = State::open(&person)?;
+        let state = State::open(&self.person())?;
         Approvals::declare(&state, &alias, &declaration)?;
         let approvals = Approvals::read(&state)?;
-        Candidate::look(alias, declaration, &approvals, true)
-            .must_start()?
-            .approve(&state, now())?;
-        Ok(())
+        Candidate::look(
+            alias.clone(),
+            declaration,
+            &approvals,
+            &policy::load::installed(),
+            true,
+        )
+        .must_start()?
+        .approve(&state, now())?;
+        Ok(alias)
+    }
+
+    fn person(&self) -> Person {
+        Person {
+            home: self.home.clone(),
+            state: self.home.join(".supervisor"),
+            uid: geteuid().as_raw(),
+        }
     }
 
     /// The bundled server with nothing in its way, the caller's variable in its environment.
@@ -117,7 +168,7 @@ impl Planted {
         let mut command = Command::new(&self.program);
         command
             .arg("run")
-            .arg(ALIAS)
+            .arg(self.alias)
             .env_clear()
             .env("HOME", &self.home)
             .env(VARIABLE, CANARY);

@@ -4,6 +4,9 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Host, TestContext};
 
+/// What nothing holds where namespaces are refused.
+pub const WITHOUT: [&str; 2] = ["--without", "P3,P6,P7,R1,R2,R5"];
+
 /// What became of an attack.
 #[derive(Debug)]
 pub struct Verdict {
@@ -66,18 +69,23 @@ impl<'a> Attack<'a> {
         self.judge(self.context.supervisor(&["run", "probe"]))
     }
 
-    /// The same, on a system that refuses namespaces.
+    /// The same, on a system that refuses namespaces, and so without what it cannot hold there.
     pub fn confined_without_namespaces(&self) -> Verdict {
-        self.declare();
+        let flags: Vec<&str> = self.flags.iter().copied().chain(WITHOUT).collect();
+        self.declare_with(&flags);
         self.judge(self.context.without_namespaces(&["run", "probe"]))
     }
 
     /// Declares and approves it.
     pub fn declare(&self) {
+        self.declare_with(&self.flags);
+    }
+
+    fn declare_with(&self, flags: &[&str]) {
         let program = TestContext::program("fixture-probe");
         let mut argv = vec![program.as_str()];
         argv.extend(self.words.iter().map(String::as_str));
-        self.context.approved("probe", &self.flags, &argv);
+        self.context.approved("probe", flags, &argv);
     }
 
     fn judge(&self, command: Command) -> Verdict {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 35] = [
+const LINES: [&[&str]; 42] = [
     &[],
     &["--help"],
     &["-h"],
@@ -43,6 +43,13 @@ const LINES: [&[&str]; 35] = [
     &["audit", "verify", "--alias", "w"],
     &["prune"],
     &["remove", "nobody"],
+    &["policy"],
+    &["policy", "check", "--installed"],
+    &["policy", "check", "nowhere.json"],
+    &["policy", "test", "nowhere.json", "w"],
+    &["policy", "test", "nowhere.json"],
+    &["policy", "import", "--from", "claude", "nowhere.json"],
+    &["policy", "export", "--to", "windsurf", "nowhere.json"],
     &["try"],
     &["completions", "bash"],
     &["man"],

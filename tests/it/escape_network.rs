@@ -1,4 +1,4 @@
-//! Attacks over the network and local sockets: promises N1 to N3.
+//! Attacks over the network and local sockets: promises N1 to N4.
 
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::{fs, thread};
 
 use crate::attack::{Attack, at};
-use crate::support::{TestContext, Who, everybody};
+use crate::support::{TestContext, Who, everybody, stderr};
 
 /// Answers whoever connects.
 fn answer<S: Write>(streams: impl Iterator<Item = std::io::Result<S>>) {
@@ -99,4 +99,38 @@ fn n2_its_own_sockets_work() {
             attack.is_allowed();
         }
     }
+}
+
+/// N4: hosts and ports cannot be named yet, so nothing starts that would need them held.
+#[test]
+fn n4_a_list_of_hosts_is_refused_and_starts_nothing() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-probe");
+    let words = [
+        "add",
+        "a",
+        "--net",
+        "example.com:443",
+        "--",
+        &program,
+        "see",
+        "/",
+    ];
+    let output = context.run(&words);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(!context.path("home/.supervisor/mcp.json").exists());
+    Attack::new(&context, &["write", "@ran"]).declare();
+    let file = context.path("home/.supervisor/mcp.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let listed = text.replacen(
+        "\"command\":",
+        "\"network\": [\"example.com:443\"], \"command\":",
+        1,
+    );
+    assert_ne!(text, listed);
+    std::fs::write(&file, listed).unwrap();
+    let output = context.run(&["run", "probe"]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(!context.path("work/ran").exists());
+    assert!(stderr(&output).contains("network"), "{}", stderr(&output));
 }

@@ -6,8 +6,8 @@ use std::{fs, thread};
 
 use serde_json::Value;
 
-use crate::attack::{Attack, Victim, at};
-use crate::support::{TestContext, everybody, stdout};
+use crate::attack::{Attack, Victim, WITHOUT, at};
+use crate::support::{TestContext, Who, is_root, stderr, stdout};
 
 /// The standings that `explain` gives, by number.
 fn standings(context: &TestContext) -> Value {
@@ -30,30 +30,28 @@ fn state(standings: &Value, promise: &str) -> String {
 
 #[test]
 fn p1_p2_n2_r1_hold_by_landlock_and_filters() {
-    for who in everybody() {
-        let context = TestContext::new(who);
-        let key = context.make_file("home/key", "secret");
-        let socket = context.path("outside/agent.sock");
-        let _listener = UnixListener::bind(&socket).unwrap();
-        fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        let victim = Victim::new(&context);
-        for words in [
-            &["read", &at(&key)][..],
-            &["write", &at(&context.path("outside/new"))],
-            &["own-socket", "@s"],
-            &["signal", &victim.id()],
-            &["trace", &victim.id()],
-        ] {
-            let attack = Attack::new(&context, words);
-            assert!(attack.alone().got, "{words:?}");
-            let confined = attack.confined_without_namespaces();
-            assert!(!confined.got, "{words:?} got {}", confined.detail);
-            let _ = fs::remove_file(context.path("outside/new"));
-            let _ = fs::remove_file(context.path("work/s"));
-        }
-        let allowed = Attack::new(&context, &["write", "@new"]).confined_without_namespaces();
-        assert!(allowed.got, "{}", allowed.detail);
+    let context = TestContext::ordinary();
+    let key = context.make_file("home/key", "secret");
+    let socket = context.path("outside/agent.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let victim = Victim::new(&context);
+    for words in [
+        &["read", &at(&key)][..],
+        &["write", &at(&context.path("outside/new"))],
+        &["own-socket", "@s"],
+        &["signal", &victim.id()],
+        &["trace", &victim.id()],
+    ] {
+        let attack = Attack::new(&context, words);
+        assert!(attack.alone().got, "{words:?}");
+        let confined = attack.confined_without_namespaces();
+        assert!(!confined.got, "{words:?} got {}", confined.detail);
+        let _ = fs::remove_file(context.path("outside/new"));
+        let _ = fs::remove_file(context.path("work/s"));
     }
+    let allowed = Attack::new(&context, &["write", "@new"]).confined_without_namespaces();
+    assert!(allowed.got, "{}", allowed.detail);
 }
 
 #[test]
@@ -61,44 +59,103 @@ fn n1_holds_by_filters() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("@{}", listener.local_addr().unwrap());
     thread::spawn(move || listener.incoming().for_each(drop));
-    for who in everybody() {
-        let context = TestContext::new(who);
-        let attack = Attack::new(&context, &["tcp", &address]).with(&["--net", "none"]);
-        assert!(attack.alone().got);
-        assert!(!attack.confined_without_namespaces().got);
-    }
+    let context = TestContext::ordinary();
+    let attack = Attack::new(&context, &["tcp", &address]).with(&["--net", "none"]);
+    assert!(attack.alone().got);
+    assert!(!attack.confined_without_namespaces().got);
 }
 
 #[test]
-fn p3_and_p7_are_not_claimed_and_not_held() {
-    for who in everybody() {
-        let context = TestContext::new(who);
-        let file = context.make_file("outside/file", "kept");
-        let attack = Attack::new(&context, &["see", &at(&file)]);
-        assert!(
-            attack.confined_without_namespaces().got,
-            "explain would claim too little"
-        );
-        let standings = standings(&context);
-        for promise in ["P3", "P6", "P7", "R1", "R2", "R5"] {
-            assert_eq!(state(&standings, promise), "unheld", "{promise}");
-        }
-        for promise in ["P2", "P4", "N2", "E1", "E2", "R4"] {
-            assert_eq!(state(&standings, promise), "held", "{promise}");
-        }
+fn what_is_not_held_is_not_claimed() {
+    let context = TestContext::ordinary();
+    let file = context.make_file("outside/file", "kept");
+    let attack = Attack::new(&context, &["see", &at(&file)]);
+    assert!(
+        attack.confined_without_namespaces().got,
+        "explain would claim too little"
+    );
+    let given_up = standings(&context);
+    attack.declare();
+    let not = standings(&context);
+    for promise in ["P3", "P6", "P7", "R1", "R2", "R5"] {
+        assert_eq!(state(&given_up, promise), "given-up", "{promise}");
+        assert_eq!(state(&not, promise), "unheld", "{promise}");
     }
+    for promise in ["P1", "P2", "P4", "N2", "E1", "E2", "R3", "R4", "S5"] {
+        assert_eq!(state(&not, promise), "held", "{promise}");
+    }
+}
+
+/// S5: what is neither held nor given up by name keeps the server from starting, and the refusal
+/// says what would cure the machine and what would do without.
+#[test]
+fn s5_does_not_start_without_what_nobody_gave_up() {
+    let context = TestContext::ordinary();
+    let attack = Attack::new(&context, &["write", "@ran"]);
+    assert!(attack.confined().got, "with namespaces it starts");
+    let output = context
+        .without_namespaces(&["run", "probe"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    let said = stderr(&output);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in [
+        "promise-unheld",
+        "P3 (changes no mode",
+        "supervisor set probe --without P3,P6,P7,R1,R2,R5",
+        "once, on this machine",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    // One of them is not enough.
+    let flags = ["--without", "P3,P6,P7,R1,R2"];
+    Attack::new(&context, &["write", "@ran"])
+        .with(&flags)
+        .declare();
+    let output = context
+        .without_namespaces(&["run", "probe"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(
+        stderr(&output).contains("--without R5"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// P1: root's servers would be root for the kernel there, and that nobody can give up.
+#[test]
+fn p1_no_server_of_roots_starts() {
+    if !is_root() {
+        return;
+    }
+    let context = TestContext::new(Who::Root);
+    Attack::new(&context, &["see", "/"])
+        .with(&WITHOUT)
+        .declare();
+    let output = context
+        .without_namespaces(&["run", "probe"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(stderr(&output).contains("P1"), "{}", stderr(&output));
+    assert!(
+        !stderr(&output).contains("--without"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
 fn the_trial_is_held_by_landlock_and_filters() {
-    for who in everybody() {
-        let context = TestContext::new(who);
-        let output = context.without_namespaces(&["try"]).output().unwrap();
-        assert!(output.status.success(), "{}", stdout(&output));
-        assert!(
-            stdout(&output).contains("7 of 7 attacks held"),
-            "{}",
-            stdout(&output)
-        );
-    }
+    let context = TestContext::ordinary();
+    let output = context.without_namespaces(&["try"]).output().unwrap();
+    assert!(output.status.success(), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("7 of 7 attacks held"),
+        "{}",
+        stdout(&output)
+    );
 }

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Host, TestContext, everybody, stderr, stdout};
+use crate::attack::WITHOUT;
+use crate::support::{Host, TestContext, Who, everybody, stderr, stdout};
 
 /// A server that closes its output and lives on: the pipe must end with it, though others on the
 /// way to the server had it too.
@@ -14,10 +15,12 @@ fn a_server_that_closes_its_output_is_seen_to_do_so() {
     for who in everybody() {
         let context = TestContext::new(who);
         context.approved("s", &[], &[&program, "close-stdout"]);
-        for command in [
-            context.supervisor(&["run", "s"]),
-            context.without_namespaces(&["run", "s"]),
-        ] {
+        context.approved("w", &WITHOUT, &[&program, "close-stdout"]);
+        let mut commands = vec![context.supervisor(&["run", "s"])];
+        if who == Who::Ordinary {
+            commands.push(context.without_namespaces(&["run", "w"]));
+        }
+        for command in commands {
             let mut host = Host::start(command);
             host.initialize();
             let answer = call(&mut host, "go");
@@ -52,11 +55,15 @@ fn a_server_that_died_is_confined_again_and_hears_the_hosts_words() {
     let program = TestContext::program("fixture-server");
     for who in everybody() {
         let context = TestContext::new(who);
-        context.approved("s", &["--limit", "processes=32"], &[&program, "fall"]);
-        for command in [
-            context.supervisor(&["run", "s"]),
-            context.without_namespaces(&["run", "s"]),
-        ] {
+        let limit = ["--limit", "processes=32"];
+        context.approved("s", &limit, &[&program, "fall"]);
+        context.approved("w", &[&limit[..], &WITHOUT].concat(), &[&program, "fall"]);
+        let mut commands = vec![context.supervisor(&["run", "s"])];
+        if who == Who::Ordinary {
+            commands.push(context.without_namespaces(&["run", "w"]));
+        }
+        let runs = commands.len();
+        for command in commands {
             let mut host = Host::start(command);
             host.initialize();
             for _ in 0..2 {
@@ -72,7 +79,7 @@ fn a_server_that_died_is_confined_again_and_hears_the_hosts_words() {
             .filter(|line| line["event"] == "start")
             .map(|line| line["restart"].as_u64().unwrap())
             .collect();
-        assert_eq!(restarts, [0, 1, 2, 0, 1, 2]);
+        assert_eq!(restarts, [0, 1, 2].repeat(runs));
     }
 }
 

@@ -36,6 +36,13 @@ pub fn check(text: &str) -> Value {
     object
 }
 
+/// Whether an administrator's file is what `policy/schema/managed.json` says.
+pub fn managed(file: &Value) -> Result<(), String> {
+    let schema = include_str!("../../policy/schema/managed.json");
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    holds(&schema, file, &schema, "managed")
+}
+
 fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema["$ref"]
         .as_str()
@@ -57,6 +64,11 @@ fn holds(schema: &Value, value: &Value, root: &Value, at: &str) -> Result<(), St
                 return wrong("none of the variants");
             }
         }
+    }
+    if let Some(not) = schema.get("not")
+        && holds(not, value, root, at).is_ok()
+    {
+        return wrong("what it must not be");
     }
     if let Some(one) = schema.get("const")
         && one != value
@@ -85,21 +97,39 @@ fn holds(schema: &Value, value: &Value, root: &Value, at: &str) -> Result<(), St
     if !types.is_empty() && !types.iter().any(is) {
         return wrong("another type");
     }
+    keys(schema, value, root, at)?;
+    let least = schema["minItems"].as_u64().unwrap_or(0);
+    if value
+        .as_array()
+        .is_some_and(|list| u64::try_from(list.len()).unwrap() < least)
+    {
+        return wrong("too few items");
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(schema) = schema.get("items") {
+            holds(schema, item, root, &format!("{at}[{index}]"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What an object must have, and what it may.
+fn keys(schema: &Value, value: &Value, root: &Value, at: &str) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("{at}: {what}"));
     if let Some(object) = value.as_object() {
         for key in schema["required"].as_array().into_iter().flatten() {
             if !object.contains_key(key.as_str().unwrap()) {
                 return wrong(&format!("{key} is missing"));
             }
         }
+        let closed = schema["additionalProperties"] == Value::Bool(false);
         for (key, value) in object {
+            if closed && schema["properties"].get(key).is_none() {
+                return wrong(&format!("unknown key {key}"));
+            }
             if let Some(schema) = schema["properties"].get(key) {
                 holds(schema, value, root, &format!("{at}.{key}"))?;
             }
-        }
-    }
-    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-        if let Some(schema) = schema.get("items") {
-            holds(schema, item, root, &format!("{at}[{index}]"))?;
         }
     }
     Ok(())

@@ -1,4 +1,5 @@
 //! What this kernel offers, asked without changing anything of ours.
+#![expect(clippy::disallowed_methods, reason = "reads the kernel's release")]
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, RestrictSelfAttr, Ruleset,
@@ -6,9 +7,10 @@ use landlock::{
 };
 use nix::unistd::geteuid;
 
+use super::cure;
 use super::seccomp::Arch;
-use crate::confine::KernelFacts;
 use crate::confine::spec::{Begun, Ids};
+use crate::confine::{KernelFacts, Refused};
 
 /// What this kernel offers: what it lets this process have, and what it let the shim have.
 pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
@@ -16,16 +18,35 @@ pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
         keyrings: begun.keyring,
-        namespaces: begun.refused.map_or(Ok(()), Err),
+        namespaces: match begun.refused {
+            None => Ok(()),
+            Some(why) => Err(Refused {
+                why,
+                cure: cure::cure(),
+            }),
+        },
         ids,
         kept: begun.kept,
+        cgroup: super::cgroup::find(),
+        pid_max: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+            .is_ok_and(|release| at_least(&release, (6, 14))),
         root: geteuid().is_root(),
     }
 }
 
+/// Whether the release of a kernel (`6.18.44-fc`) is that version or a later one. An unreadable
+/// one is not.
+fn at_least(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|word| word.parse().ok());
+    next()
+        .zip(next())
+        .is_some_and(|found: (u32, u32)| found >= version)
+}
+
 /// The newest ABI whose every part this kernel takes, found by building rulesets from the
 /// newest down; nothing is enforced.
-fn landlock_abi() -> Option<u32> {
+pub fn landlock_abi() -> Option<u32> {
     let abis = [
         (10, ABI::V10),
         (9, ABI::V9),
@@ -64,4 +85,26 @@ fn takes(abi: ABI) -> Result<(), landlock::RulesetError> {
         created.all_threads(true)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_number() {
+        for (release, is) in [
+            ("6.14.0", true),
+            ("6.18.44-fc-v657\n", true),
+            ("7.0", true),
+            ("10.1-rc1", true),
+            ("6.9.12", false),
+            ("5.15.0-100-generic", false),
+            ("6", false),
+            ("", false),
+            ("six.14", false),
+        ] {
+            assert_eq!(at_least(release, (6, 14)), is, "{release}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::mount::TERMINALS;
 use crate::confine::{Confinement, Mechanism};
 use crate::plan::{Plan, Rights};
 
@@ -165,6 +166,30 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
             path,
             rights: rights.clone(),
         }));
+    }
+    let own = |path: &str, rights: &[Right]| Rule {
+        path: PathBuf::from(path),
+        rights: rights
+            .iter()
+            .copied()
+            .filter(|right| handled.contains(right))
+            .collect(),
+    };
+    if confinement.mechanisms.contains(&Mechanism::OwnTerminals) {
+        let terminal = [
+            Right::ReadDir,
+            Right::ReadFile,
+            Right::WriteFile,
+            Right::IoctlDev,
+        ];
+        rules.push(own(TERMINALS, &terminal));
+    }
+    if confinement
+        .mechanisms
+        .contains(&Mechanism::SeccompButNamespaces)
+    {
+        // The maps of a namespace inside; what reaches the whole machine is read-only there.
+        rules.push(own("/proc", &[Right::WriteFile]));
     }
     Rules {
         abi,

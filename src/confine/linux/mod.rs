@@ -4,6 +4,8 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod cgroup;
+pub(crate) mod cure;
 pub(crate) mod entry;
 pub(crate) mod ids;
 pub(crate) mod kernel;
@@ -39,6 +41,8 @@ pub struct Linux {
     pub seccomp: Vec<seccomp::Program>,
     /// Resource limits.
     pub limits: limits::Rlimits,
+    /// A control group of its own, where it can be had.
+    pub cgroup: Option<cgroup::Bounds>,
 }
 
 /// Lowers a confinement to rules. Pure.
@@ -70,15 +74,19 @@ pub fn lower(
         landlock: landlock::rules(plan, confinement, abi),
         seccomp: seccomp::lower(arch, &filters(&confinement.mechanisms))?,
         limits: limits::Rlimits::from(plan.limits),
+        cgroup: limits::cgroup(plan.limits, confinement, kernel),
     })
 }
 
 /// The filters that the mechanisms of a confinement ask for.
 fn filters(mechanisms: &BTreeSet<Mechanism>) -> BTreeSet<seccomp::Filter> {
+    let nested = mechanisms.contains(&Mechanism::SeccompButNamespaces);
     mechanisms
         .iter()
         .flat_map(|mechanism| match mechanism {
-            Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny][..],
+            Mechanism::Seccomp if nested => &[seccomp::Filter::Allow][..],
+            Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny],
+            Mechanism::SeccompButNamespaces => &[seccomp::Filter::DenyButNamespaces],
             Mechanism::SeccompNoUnix => &[seccomp::Filter::NoUnix],
             Mechanism::SeccompNoNetwork => &[seccomp::Filter::NoNetwork],
             Mechanism::SeccompOwnProcess => &[seccomp::Filter::OwnProcess],

@@ -7,10 +7,10 @@
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -37,6 +37,8 @@ const LINKS: [(&str, &str); 4] = [
     ("stdout", "/proc/self/fd/1"),
     ("stderr", "/proc/self/fd/2"),
 ];
+/// Where pseudo-terminals are.
+pub const TERMINALS: &str = "/dev/pts";
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 
@@ -80,6 +82,11 @@ pub fn build(
     for place in &namespaces.in_memory {
         memory(&inside(place), &size)?;
     }
+    let below = links.iter().map(|(path, _)| path.as_path());
+    let below = below.chain(sources.iter().map(|source| source.path));
+    for path in below {
+        hide_way(path, &namespaces.in_memory)?;
+    }
     for (path, target) in links {
         link(&path, &target)?;
     }
@@ -89,7 +96,53 @@ pub fn build(
     for (name, target) in LINKS {
         link(&Path::new("/dev").join(name), Path::new(target))?;
     }
+    if namespaces.terminals {
+        own_terminals()?;
+    }
     Ok(())
+}
+
+/// Mode of a directory that is only on the way to something: it is gone through, not listed.
+const ON_THE_WAY: u32 = 0o111;
+
+/// A path below a place in memory gets its way there in a mount of its own, which is closed with
+/// the others: the server may list and change the place, and neither list nor change what lies on
+/// the way to what it is granted.
+fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<(), ApplyError> {
+    let place = in_memory.iter().find(|place| path.starts_with(place));
+    let Some((place, rest)) = place.and_then(|place| Some((place, path.strip_prefix(place).ok()?)))
+    else {
+        return Ok(());
+    };
+    let mut parts = rest.components();
+    let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
+        return Ok(());
+    };
+    let at = inside(&place.join(first));
+    match fs::create_dir(&at) {
+        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")),
+        // For another path.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the directories above a path that are not there.
+fn way(at: &Path) -> io::Result<()> {
+    let mut directories = DirBuilder::new();
+    directories.recursive(true).mode(ON_THE_WAY);
+    at.parent()
+        .map_or(Ok(()), |parent| directories.create(parent))
+}
+
+/// Pseudo-terminals that are there for nobody else (`Documentation/filesystems/devpts.rst`).
+fn own_terminals() -> Result<(), ApplyError> {
+    let at = inside(Path::new(TERMINALS));
+    fs::create_dir(&at)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let options = Some("newinstance,ptmxmode=0666,mode=0600");
+    mount(Some("devpts"), &at, Some("devpts"), flags, options)?;
+    link(Path::new("/dev/ptmx"), Path::new("pts/ptmx"))
 }
 
 /// A source of a mount.
@@ -194,9 +247,7 @@ fn place(at: &Path, directory: bool) -> io::Result<()> {
     };
     let made = match make() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(at)?;
             make()
         }
         made => made,
@@ -213,9 +264,7 @@ fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     let at = inside(path);
     let made = match symlink(target, &at) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(parent) = at.parent() {
-                fs::create_dir_all(parent)?;
-            }
+            way(&at)?;
             symlink(target, &at)
         }
         made => made,
@@ -232,8 +281,11 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
     let at = inside(Path::new("proc"));
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
+    if let Some(bound) = namespaces.pid_max {
+        bound_numbers(&at.join("sys/kernel/pid_max"), bound)?;
+    }
     for (name, value) in [
-        ("max_user_namespaces", 0),
+        ("max_user_namespaces", namespaces.nested),
         ("max_inotify_instances", namespaces.inotify_instances),
         ("max_inotify_watches", namespaces.inotify_watches),
     ] {
@@ -249,6 +301,19 @@ pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
         }
     }
     Ok(())
+}
+
+/// Bounds the numbers that processes and threads of this namespace are given, and so how many there
+/// are, whoever they belong to. Only for a kernel that keeps this setting for each namespace: on
+/// another it would be the machine's.
+fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
+    fs::write(setting, bound.to_string())?;
+    let taken = fs::read_to_string(setting)?;
+    if taken.trim().parse() == Ok(bound) {
+        Ok(())
+    } else {
+        Err(ApplyError::Partial(format!("pid_max is {taken}")))
+    }
 }
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not
@@ -284,7 +349,8 @@ fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
     let below = |places: &[PathBuf]| places.iter().any(|place| mounted.starts_with(place));
     let open = below(&namespaces.writable)
         || namespaces.in_memory.iter().any(|place| mounted == place)
-        || mounted == Path::new("/proc");
+        || mounted == Path::new("/proc")
+        || mounted == Path::new(TERMINALS);
     let mut flags = MsFlags::MS_NOSUID;
     if !open {
         flags |= MsFlags::MS_RDONLY;

@@ -40,7 +40,7 @@ fn own_flags(options: &str) -> MsFlags {
 }
 
 /// A path of mountinfo: space, tab, newline and backslash stand as three octal digits.
-fn unescaped(word: &str) -> OsString {
+pub(super) fn unescaped(word: &str) -> OsString {
     use std::os::unix::ffi::OsStringExt;
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word.as_bytes();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::limits;
 use crate::confine::{Confinement, Mechanism};
 use crate::plan::{Grant, Plan, Rights};
 
@@ -14,7 +15,10 @@ use crate::plan::{Grant, Plan, Rights};
 const INOTIFY_INSTANCES: u32 = 128;
 /// Paths it may watch in all.
 const INOTIFY_WATCHES: u32 = 65_536;
-/// Bytes of each file system in memory that is the server's own.
+/// User namespaces that a browser's sandbox may make inside: one for each of its processes.
+const NESTED: u32 = 64;
+/// Bytes of each file system in memory that is the server's own, or half of its memory where that
+/// is less.
 const MEMORY: u64 = 1 << 30;
 
 /// Namespaces of the server's own, and what is mounted there.
@@ -23,6 +27,10 @@ const MEMORY: u64 = 1 << 30;
 pub struct Namespaces {
     /// A network of its own, with nothing but a loopback.
     pub network: bool,
+    /// Pseudo-terminals of its own.
+    pub terminals: bool,
+    /// User namespaces inside it.
+    pub nested: u32,
     /// Mounted read-only, a parent before what lies in it.
     pub read_only: Vec<PathBuf>,
     /// Mounted writable, after those.
@@ -31,6 +39,8 @@ pub struct Namespaces {
     pub names: Vec<PathBuf>,
     /// Processes and threads.
     pub processes: u64,
+    /// The highest number of a process or thread, where the bound above binds nothing.
+    pub pid_max: Option<u32>,
     /// See [`INOTIFY_INSTANCES`].
     pub inotify_instances: u32,
     /// See [`INOTIFY_WATCHES`].
@@ -63,26 +73,36 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
         network: confinement
             .mechanisms
             .contains(&Mechanism::NetworkNamespace),
+        terminals: confinement.mechanisms.contains(&Mechanism::OwnTerminals),
+        nested: if confinement
+            .mechanisms
+            .contains(&Mechanism::SeccompButNamespaces)
+        {
+            NESTED
+        } else {
+            0
+        },
         read_only: outermost(&read),
         // One in another stays: the outer may be a link's target later, a mount is not.
         writable: writable.iter().map(|grant| grant.path.clone()).collect(),
         names: plan.names.clone(),
         processes: plan.limits.processes,
+        pid_max: limits::pid_max(plan.limits, confinement),
         inotify_instances: INOTIFY_INSTANCES,
         inotify_watches: INOTIFY_WATCHES,
         in_memory: in_memory(plan),
-        memory: MEMORY,
+        memory: MEMORY.min(plan.limits.memory >> 1),
     })
 }
 
-/// Where everybody may write outside: there the server gets a file system in memory. Not where
-/// something granted lies below: the names on the way to that are not the server's to list.
+/// Where everybody may write outside: there the server gets a file system in memory, in which
+/// what is granted below it has its place. Not where the person granted the place itself.
 #[must_use]
 pub fn in_memory(plan: &Plan) -> Vec<PathBuf> {
     let granted = |place: &Path| {
         plan.grants
             .iter()
-            .any(|grant| grant.path.starts_with(place))
+            .any(|grant| place.starts_with(&grant.path))
     };
     ["/tmp", "/var/tmp", "/dev/shm"]
         .map(PathBuf::from)

@@ -8,11 +8,12 @@
 //! refuse more. A call of a foreign ABI (i386, 32-bit ARM) ends the process in every one of
 //! them; an x32 number is on no list. Source: seccomp(2); `docs/decisions/0003`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use seccompiler::{BpfProgram, TargetArch, apply_filter, compile_from_json, sock_filter};
+use seccompiler::{BpfMap, BpfProgram, TargetArch, apply_filter, compile_from_json, sock_filter};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// An architecture that there are filters for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,8 +70,10 @@ impl fmt::Display for Arch {
 pub enum Filter {
     /// What servers need; ENOSYS to the rest. Always installed.
     Allow,
-    /// What is dangerous, by name or argument: EPERM. Always installed.
+    /// What is dangerous, by name or argument: EPERM. Installed unless the next one is.
     Deny,
+    /// The same but for namespaces of one's own (`--allow nested-sandbox`).
+    DenyButNamespaces,
     /// N2 without a mount namespace and below Landlock ABI 9: no local socket but joined ones that
     /// reach only each other.
     NoUnix,
@@ -84,12 +87,26 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Its name in the data, in a spec and for a person.
+    /// The parts of the data that it is made of.
+    const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Allow => &["allow"],
+            Self::Deny => &["deny", "no-namespaces"],
+            Self::DenyButNamespaces => &["deny"],
+            Self::NoUnix => &["no-unix"],
+            Self::NoNetwork => &["no-network"],
+            Self::OwnProcess => &["own-process"],
+            Self::OwnIpc => &["own-ipc"],
+        }
+    }
+
+    /// Its name in a spec and for a person.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Deny => "deny",
+            Self::DenyButNamespaces => "deny-but-namespaces",
             Self::NoUnix => "no-unix",
             Self::NoNetwork => "no-network",
             Self::OwnProcess => "own-process",
@@ -120,6 +137,15 @@ pub struct Program {
 /// Why there is no filter in force.
 #[derive(Debug, thiserror::Error)]
 pub enum SeccompError {
+    /// The data is no JSON: a fault of this program, found by its tests.
+    #[error("the system-call filters for {arch} do not read")]
+    Data {
+        /// Whose.
+        arch: Arch,
+        /// What is wrong with them.
+        #[source]
+        source: serde_json::Error,
+    },
     /// The data is not as seccompiler wants it: a fault of this program, found by its tests.
     #[error("the system-call filters for {arch} do not compile")]
     Compile {
@@ -163,8 +189,7 @@ pub(crate) fn lower(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Progra
 }
 
 fn compile(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Program>, SeccompError> {
-    let mut compiled = compile_from_json(arch.text().as_bytes(), arch.target())
-        .map_err(|source| SeccompError::Compile { arch, source })?;
+    let mut compiled = compile_whole(arch, filters)?;
     let program = |&filter: &Filter| {
         let bpf = compiled
             .remove(filter.name())
@@ -175,6 +200,33 @@ fn compile(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Program>, Secco
         })
     };
     filters.iter().map(program).collect()
+}
+
+/// Each filter by its name, as seccompiler makes it.
+fn compile_whole(arch: Arch, filters: &BTreeSet<Filter>) -> Result<BpfMap, SeccompError> {
+    let data: BTreeMap<String, Value> =
+        serde_json::from_str(arch.text()).map_err(|source| SeccompError::Data { arch, source })?;
+    let joined: BTreeMap<&str, Value> = filters
+        .iter()
+        .map(|filter| Ok((filter.name(), join(&data, arch, *filter)?)))
+        .collect::<Result<_, SeccompError>>()?;
+    let text = serde_json::to_vec(&joined).map_err(|source| SeccompError::Data { arch, source })?;
+    compile_from_json(text.as_slice(), arch.target())
+        .map_err(|source| SeccompError::Compile { arch, source })
+}
+
+/// One filter of the parts that it is made of, which have the same actions.
+fn join(data: &BTreeMap<String, Value>, arch: Arch, filter: Filter) -> Result<Value, SeccompError> {
+    let missing = || SeccompError::Missing { arch, filter };
+    let mut parts = filter.parts().iter().map(|part| data.get(*part));
+    let mut whole = parts.next().flatten().ok_or_else(missing)?.clone();
+    for part in parts {
+        let more = part.and_then(|part| part.get("filter")?.as_array());
+        let rules = whole.get_mut("filter").and_then(Value::as_array_mut);
+        let (rules, more) = rules.zip(more).ok_or_else(missing)?;
+        rules.extend(more.iter().cloned());
+    }
+    Ok(whole)
 }
 
 /// Takes out of a compiled filter what decides nothing.
@@ -245,7 +297,12 @@ pub(crate) fn install(programs: &[Program]) -> Result<(), SeccompError> {
 /// `allow`, `deny`, then any others, each once and in their order.
 fn in_order(filters: impl Iterator<Item = Filter>) -> Result<(), SeccompError> {
     let filters: Vec<Filter> = filters.collect();
-    if filters.starts_with(&[Filter::Allow, Filter::Deny]) && filters.is_sorted_by(|a, b| a < b) {
+    let base = matches!(
+        filters.as_slice(),
+        [Filter::Allow, Filter::Deny | Filter::DenyButNamespaces, rest @ ..]
+            if !rest.contains(&Filter::DenyButNamespaces)
+    );
+    if base && filters.is_sorted_by(|a, b| a < b) {
         Ok(())
     } else {
         Err(SeccompError::Order)

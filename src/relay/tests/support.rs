@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -17,8 +18,8 @@ use serde_json::{Value, json};
 
 use crate::audit::Event;
 use crate::relay::{
-    Audit, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Owner, Refusal, Server, Settings,
-    Start, Verdict, refuse, relay,
+    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Refusal,
+    Server, Settings, Start, Verdict, refuse, relay,
 };
 
 /// No wait in a test is longer.
@@ -106,6 +107,7 @@ fn start(words: &[&str]) -> Server {
         stdout: child.stdout.take().unwrap(),
         stderr: child.stderr.take().unwrap(),
         group: Pid::from_raw(child.id().unwrap().try_into().unwrap()),
+        bounds: Box::new(()),
         process: child,
     }
 }
@@ -118,6 +120,19 @@ pub struct Keeper {
     pub events: Vec<Event>,
     pub breaker: Breaker,
     pub discover: Option<Discover>,
+    /// The limit that the server is over from its start.
+    pub over: Option<Over>,
+}
+
+/// A watch that has found this.
+impl Bounds for Option<Over> {
+    fn poll_over(&mut self, _: &mut Context<'_>) -> Poll<Over> {
+        self.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn ended(&mut self) -> Option<Over> {
+        *self
+    }
 }
 
 impl Keeper {
@@ -128,6 +143,7 @@ impl Keeper {
             events: Vec::new(),
             breaker: Breaker::default(),
             discover: None,
+            over: None,
         }
     }
 }
@@ -199,7 +215,11 @@ pub fn relay_over(host: Host, words: &[&str]) -> Outcome {
 fn relay_owned(host: Host, keeper: &mut Keeper, settings: &Settings) -> Outcome {
     let words = keeper.words.clone();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    runtime().block_on(async { relay(host, start(&words), keeper, settings).await.unwrap() })
+    runtime().block_on(async {
+        let mut server = start(&words);
+        server.bounds = Box::new(keeper.over);
+        relay(host, server, keeper, settings).await.unwrap()
+    })
 }
 
 impl Player {

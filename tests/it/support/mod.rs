@@ -165,8 +165,8 @@ impl TestContext {
         programs().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Any program, as this person, with nothing in its environment but a home and a path.
-    pub fn command(&self, program: &str) -> Command {
+    /// Any program, as the caller of the tests.
+    fn as_caller(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .env_clear()
@@ -174,6 +174,12 @@ impl TestContext {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("NO_COLOR", "1")
             .current_dir(self.path("work"));
+        command
+    }
+
+    /// Any program, as this person, with nothing in its environment but a home and a path.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = self.as_caller(program);
         if let Some(id) = self.id() {
             command.uid(id).gid(id);
         }
@@ -192,6 +198,17 @@ impl TestContext {
         let mut command = self.command(&Self::program("fixture-probe"));
         command
             .args(["without-namespaces", &Self::program("supervisor")])
+            .args(words);
+        command
+    }
+
+    /// The supervisor where another directory is `/etc`; the tests are started as root.
+    pub fn with_etc(&self, etc: &Path, words: &[&str]) -> Command {
+        let id = self.id().unwrap_or(0).to_string();
+        let mut command = self.as_caller(&Self::program("fixture-probe"));
+        command
+            .args(["with-etc", etc.to_str().unwrap(), &id])
+            .arg(Self::program("supervisor"))
             .args(words);
         command
     }

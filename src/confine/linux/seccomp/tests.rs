@@ -222,7 +222,8 @@ fn the_files_hold_the_filters_that_are_named_with_their_actions() {
     let errno = |number: u32| serde_json::json!({ "errno": number });
     for data in ARCHES.map(data) {
         let names: BTreeSet<_> = data.keys().map(String::as_str).collect();
-        assert_eq!(names, FILTERS.map(Filter::name).into_iter().collect());
+        let parts = FILTERS.iter().flat_map(|filter| filter.parts());
+        assert_eq!(names, parts.copied().collect());
         for (name, filter) in &data {
             let (matched, other) = match name.as_str() {
                 "allow" => (Value::from("allow"), errno(38)),
@@ -634,6 +635,32 @@ fn any_call(arch: Arch) -> impl Strategy<Value = Call> {
     })
 }
 
+/// `--allow nested-sandbox`: namespaces of its own, and nothing else that is dangerous.
+#[test]
+fn a_nested_sandbox_makes_namespaces_and_no_more() {
+    const NEW_USER: u64 = 0x1000_0000;
+    for arch in ARCHES {
+        let filters = [Filter::Allow, Filter::DenyButNamespaces];
+        let nested = lower(arch, &filters.into()).unwrap();
+        let usual = Stack::new(arch, &[]).programs;
+        let call = |name: &str, first: u64| Call {
+            number: number(arch, name).unwrap(),
+            audit_arch: audit_arch(arch),
+            args: [first, 0, 0, 0, 0, 0],
+        };
+        for (name, first) in [("unshare", NEW_USER), ("clone", NEW_USER), ("chroot", 0)] {
+            assert_eq!(judge(&usual, &call(name, first)), EPERM, "{name}");
+            assert_eq!(judge(&nested, &call(name, first)), Answer::Allow, "{name}");
+        }
+        for name in ["mount", "setns", "ptrace", "pivot_root", "bpf", "keyctl"] {
+            assert_eq!(judge(&nested, &call(name, 0)), EPERM, "{name}");
+        }
+    }
+    let both = [Filter::Allow, Filter::Deny, Filter::DenyButNamespaces];
+    assert!(lower(Arch::X86_64, &both.into()).is_err());
+    assert!(lower(Arch::X86_64, &[Filter::Allow].into()).is_err());
+}
+
 /// A filter more never lets through what was refused.
 #[test]
 fn more_filters_refuse_more() {
@@ -661,7 +688,7 @@ fn more_filters_refuse_more() {
 #[test]
 fn shortening_changes_no_answer() {
     for arch in ARCHES {
-        let long = compile_from_json(arch.text().as_bytes(), arch.target()).unwrap();
+        let long = compile_whole(arch, &FILTERS.into()).unwrap();
         for Program {
             filter,
             instructions,

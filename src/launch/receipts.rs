@@ -1,0 +1,291 @@
+//! Where receipts go: kept in the state directory, and to a file or descriptor of the caller's.
+//!
+//! `receipts/<first 16 digits of the digest>/<run>.json`, mode 0600, the last [`KEPT`] of each
+//! declaration. What the caller names is opened before the server starts, so that no server
+//! leads a write elsewhere, and that a run which could not be recorded does not begin.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the room `launch` writes receipts and lists them"
+)]
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use jiff::Timestamp;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat, renameat};
+use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use serde::Serialize;
+
+use super::run_id::RunId;
+use super::{Explanation, LaunchError, descriptor};
+use crate::confine::receipt::{Receipt, Started};
+use crate::declaration::Digest;
+use crate::declaration::file::{FileError, Folder, Problem};
+use crate::declaration::store::{State, StoreError};
+use crate::plan::{Person, Source};
+use crate::text;
+
+const FOLDER: &str = "receipts";
+const SCHEMA: &str = "supervisor.receipt.v1";
+/// So many receipts of one declaration are kept.
+const KEPT: usize = 20;
+/// How long a descriptor's reader is waited for: the host may be waiting for our end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Where the receipt of one run goes besides the state directory.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    file: Option<Place>,
+    descriptor: Option<OwnedFd>,
+}
+
+/// A name in a directory that is held.
+#[derive(Debug)]
+struct Place {
+    directory: OwnedFd,
+    name: PathBuf,
+    path: PathBuf,
+}
+
+impl Named {
+    /// Opens what the caller named. To be called before anything else is opened.
+    ///
+    /// # Errors
+    /// [`LaunchError::Receipt`]: there is no such directory, something else than a file stands
+    /// there, the descriptor is not open.
+    pub(crate) fn open(file: Option<&Path>, number: Option<RawFd>) -> Result<Self, LaunchError> {
+        let descriptor = number
+            .map(|number| {
+                descriptor::take(number).map_err(|source| LaunchError::Receipt {
+                    place: format!("--receipt-fd {number}"),
+                    source,
+                })
+            })
+            .transpose()?;
+        let file = file
+            .map(|path| {
+                Place::open(path).map_err(|source| LaunchError::Receipt {
+                    place: format!("--receipt {}", text::path(path)),
+                    source,
+                })
+            })
+            .transpose()?;
+        Ok(Self { file, descriptor })
+    }
+
+    /// Writes the receipt to them.
+    ///
+    /// # Errors
+    /// What the system says, with the place.
+    pub(crate) fn write(&self, receipt: &Receipt) -> Result<(), LaunchError> {
+        if self.file.is_none() && self.descriptor.is_none() {
+            return Ok(());
+        }
+        let failed = |place: String| move |source| LaunchError::Receipt { place, source };
+        let text = to_text(receipt).map_err(io::Error::other);
+        let text = text.map_err(failed("the receipt".to_owned()))?;
+        if let Some(place) = &self.file {
+            let named = format!("--receipt {}", text::path(&place.path));
+            place
+                .write(receipt.run, text.as_bytes())
+                .map_err(failed(named))?;
+        }
+        if let Some(fd) = &self.descriptor {
+            descriptor::write(fd.as_fd(), text.as_bytes(), Instant::now() + PATIENCE)
+                .map_err(failed("--receipt-fd".to_owned()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn open(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let directory = nix::fcntl::open(parent, flags, Mode::empty())?;
+        // A link is replaced, not followed; a device or FIFO is not.
+        match fstatat(&directory, name, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(stat)
+                if ![SFlag::S_IFREG, SFlag::S_IFLNK]
+                    .contains(&(SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT)) =>
+            {
+                return Err(io::Error::other(
+                    "something stands there that is no regular file (--receipt-fd takes a descriptor)",
+                ));
+            }
+            Ok(_) | Err(Errno::ENOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Self {
+            directory,
+            name: name.into(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// Whole or not at all for every reader, mode 0600. The disk is not waited for: a host waits
+    /// for our end, and after a power cut the last receipt may be missing or empty.
+    fn write(&self, run: RunId, bytes: &[u8]) -> io::Result<()> {
+        let fresh = format!(".receipt-{run}.new");
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let private = Mode::S_IRUSR | Mode::S_IWUSR;
+        let mut file = File::from(openat(&self.directory, fresh.as_str(), flags, private)?);
+        let mut put = || -> io::Result<()> {
+            // Whatever the caller's umask takes away.
+            fchmod(&file, private)?;
+            file.write_all(bytes)?;
+            renameat(&self.directory, fresh.as_str(), &self.directory, &self.name)?;
+            Ok(())
+        };
+        put().inspect_err(|_| {
+            // Half written; the error matters more.
+            let _ = unlinkat(&self.directory, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
+        })
+    }
+}
+
+/// The text of a receipt: every character prints.
+fn to_text(receipt: &Receipt) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        receipt: &'a Receipt,
+    }
+    let object = Object {
+        schema: SCHEMA,
+        receipt,
+    };
+    serde_json::to_string_pretty(&object).map(|text| text::json(&text) + "\n")
+}
+
+/// Reads a text of [`to_text`].
+fn from_text(text: &str) -> Result<Receipt, String> {
+    let mut object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if object.remove("schema") != Some(SCHEMA.into()) {
+        return Err(format!("it is no {SCHEMA}"));
+    }
+    serde_json::from_value(object.into()).map_err(|error| error.to_string())
+}
+
+/// What is known of a run of what was explained, which begins now.
+pub(crate) fn started(run: RunId, explanation: &Explanation, now: Timestamp) -> Started {
+    let plan = &explanation.plan;
+    Started {
+        run,
+        alias: explanation.alias.clone(),
+        digest: explanation.digest.clone(),
+        program: explanation.program.clone(),
+        started: now,
+        kernel: rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned(),
+        landlock_abi: explanation.lowered.landlock.abi,
+        planned: explanation.confinement.promises.clone(),
+        limits: plan.limits,
+        variables: plan
+            .variables
+            .iter()
+            .filter(|variable| variable.source != Source::Unset)
+            .map(|variable| variable.name.clone())
+            .collect(),
+        reported: None,
+    }
+}
+
+/// Keeps a receipt in the person's state directory, and removes the oldest of its declaration.
+///
+/// # Errors
+/// The directory or a file in it cannot be trusted or written.
+pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError> {
+    let failed = |source: io::Error| LaunchError::Receipt {
+        place: text::path(&person.state.join(FOLDER)),
+        source,
+    };
+    let text = to_text(receipt).map_err(|error| failed(error.into()))?;
+    let kept = || -> Result<(), StoreError> {
+        let Some(folder) = folder(&State::open(person)?, &receipt.digest, true)? else {
+            return Ok(());
+        };
+        let _locked = folder.lock()?;
+        let path = folder.path().join(format!("{}.json", receipt.run));
+        let written =
+            Place::open(&path).and_then(|place| place.write(receipt.run, text.as_bytes()));
+        let doing = "written";
+        written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
+        for (_, old) in runs(&folder).into_iter().skip(KEPT) {
+            // Another one removed it: as good.
+            let _ = fs::remove_file(folder.path().join(format!("{old}.json")));
+        }
+        Ok(())
+    };
+    kept().map_err(|error| failed(io::Error::other(error)))
+}
+
+/// The receipts of a declaration, the latest first, and those that cannot be read, in words.
+pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>) {
+    let (mut receipts, mut problems) = (Vec::new(), Vec::new());
+    let folder = match folder(state, digest, false) {
+        Ok(Some(folder)) => folder,
+        Ok(None) => return (receipts, problems),
+        Err(error) => return (receipts, vec![error.to_string()]),
+    };
+    for (_, run) in runs(&folder) {
+        let name = format!("{run}.json");
+        match folder.read(&name) {
+            // Its content did not reach the disk before the power went.
+            Ok(Some(text)) if text.is_empty() => {}
+            Ok(Some(text)) => match from_text(&text) {
+                Ok(receipt) => receipts.push(receipt),
+                Err(why) => {
+                    let path = text::path(&folder.path().join(name));
+                    problems.push(format!("{path} is no receipt: {why}"));
+                }
+            },
+            Ok(None) => {}
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    (receipts, problems)
+}
+
+fn folder(state: &State, digest: &Digest, make: bool) -> Result<Option<Folder>, StoreError> {
+    let Some(all) = state
+        .folder()
+        .map(|folder| folder.folder(FOLDER, make))
+        .transpose()?
+        .flatten()
+    else {
+        return Ok(None);
+    };
+    Ok(all.folder(digest.first_16(), make)?)
+}
+
+/// The receipts in a directory of ours, the latest first. What has another name is not ours.
+fn runs(folder: &Folder) -> Vec<(SystemTime, RunId)> {
+    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+    let mut found: Vec<(SystemTime, RunId)> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let run = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
+            Some((entry.metadata().ok()?.modified().ok()?, run))
+        })
+        .collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found
+}
+
+#[cfg(test)]
+#[path = "receipts_tests.rs"]
+mod tests;
