@@ -33,6 +33,9 @@ fn every_command_works_in_an_empty_home() {
     context.make_directory("work/target/release");
     let program = context.path("work/target/release/supervisor");
     fs::copy(TestContext::program("supervisor"), program).unwrap();
+    context.make_directory("work/policy");
+    let example = include_str!("../../policy/managed.example.json");
+    context.make_file("work/policy/managed.example.json", example);
     let commands = commands();
     assert!(commands.len() >= 8, "{commands:?}");
     for line in commands {
