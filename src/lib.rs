@@ -40,15 +40,6 @@ pub(crate) mod trial;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The first argument of the process that confines itself and becomes a server.
-pub const SHIM_ARGUMENT: &str = confine::shim::CONFINE;
-
-/// Runs that process, as told by what the words name.
-#[must_use]
-pub fn shim(words: &[OsString]) -> ExitCode {
-    confine::shim::main(words)
-}
-
 /// Runs a command line, the program's own name first, and returns its exit code.
 #[must_use]
 pub fn command(words: Vec<OsString>) -> ExitCode {

@@ -1,15 +1,8 @@
-//! The `supervisor` command: the confining process, or a command line.
+//! The `supervisor` command.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[expect(clippy::disallowed_methods, reason = "main reads the command line")]
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    match words.get(1) {
-        Some(word) if word == supervisor::SHIM_ARGUMENT => {
-            supervisor::shim(words.get(1..).unwrap_or_default())
-        }
-        _ => supervisor::command(words),
-    }
+    supervisor::command(std::env::args_os().collect())
 }

@@ -43,7 +43,32 @@ impl Approvals {
             .map_or_else(|| Ok(Self::default()), Self::read_in)
     }
 
+    /// Reads the list and what a start of one declaration asks for: the records of its digest
+    /// and of its alias.
+    ///
+    /// # Errors
+    /// As [`Approvals::read`], of those.
+    pub fn of(state: &State, alias: &Alias, digest: &Digest) -> Result<Self, ApprovalError> {
+        let asked = |line: &Line| line.digest() == digest || line.alias() == alias;
+        state.folder().map_or_else(
+            || Ok(Self::default()),
+            |folder| {
+                let mut approvals = Self::listed(folder)?;
+                approvals.read_records(folder, asked)?;
+                Ok(approvals)
+            },
+        )
+    }
+
     fn read_in(folder: &Folder) -> Result<Self, ApprovalError> {
+        let mut approvals = Self::listed(folder)?;
+        approvals.read_surfaces(folder)?;
+        approvals.read_records(folder, |_| true)?;
+        Ok(approvals)
+    }
+
+    /// The list alone.
+    fn listed(folder: &Folder) -> Result<Self, ApprovalError> {
         let mut approvals = Self::default();
         let text = folder.read(LIST)?.unwrap_or_default();
         // Not `lines`, which passes over a carriage return.
@@ -55,23 +80,32 @@ impl Approvals {
             })?;
             approvals.lines.push(line);
         }
-        approvals.read_surfaces(folder)?;
-        let Some(records) = folder.folder(RECORDS, false)? else {
-            approvals.without_record = approvals
-                .lines
-                .iter()
-                .map(|line| line.digest().clone())
-                .collect();
-            return Ok(approvals);
-        };
-        for digest in approvals.lines.iter().map(Line::digest) {
-            let text = records.read(&file_name(digest))?;
+        Ok(approvals)
+    }
+
+    /// The records of those lines that are asked for.
+    fn read_records(
+        &mut self,
+        folder: &Folder,
+        asked: impl Fn(&Line) -> bool,
+    ) -> Result<(), ApprovalError> {
+        let records = folder.folder(RECORDS, false)?;
+        for digest in self
+            .lines
+            .iter()
+            .filter(|line| asked(line))
+            .map(Line::digest)
+        {
+            let text = match &records {
+                Some(records) => records.read(&file_name(digest))?,
+                None => None,
+            };
             match text.and_then(|text| Record::parse(&text, digest)) {
-                Some(record) => drop(approvals.records.insert(digest.clone(), record)),
-                None => approvals.without_record.push(digest.clone()),
+                Some(record) => drop(self.records.insert(digest.clone(), record)),
+                None => self.without_record.push(digest.clone()),
             }
         }
-        Ok(approvals)
+        Ok(())
     }
 
     /// The record of a digest that is approved.

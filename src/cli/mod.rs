@@ -36,7 +36,7 @@ mod try_;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use args_audit::{AuditAction, AuditArgs};
 use args_run::RunArgs;
@@ -55,6 +55,17 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
         [_, command, rest @ ..] if command == "add" => return add::run(rest),
         [_, command, rest @ ..] if command == "set" => return set::run(rest),
         [_, command] if command == "__server" => return crate::trial::server::main(),
+        // The same definition without that of the other commands, which a start need not wait
+        // for. What it does not take is said by the whole.
+        [_, command @ ..] if command.first().is_some_and(|word| word == "run") => {
+            let alone = RunArgs::augment_args(clap::Command::new("run"));
+            let read = alone
+                .try_get_matches_from(command)
+                .and_then(|matches| RunArgs::from_arg_matches(&matches));
+            if let Ok(args) = read {
+                return run::run(&args);
+            }
+        }
         _ => {}
     }
     match Cli::try_parse_from(words) {

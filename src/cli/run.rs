@@ -31,13 +31,9 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
     };
-    // Holds secrets from here on: no core, no reading by others of the same user. What the
-    // server starts and leaves is this process's to end.
+    // What the server starts and leaves is this process's to end.
     if let Err(error) = apply::own_state() {
         return render::failure("cannot take what a run needs", &error);
-    }
-    if let Err(error) = apply::not_dumpable() {
-        return render::failure("cannot close this process to others", &error);
     }
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);

@@ -18,7 +18,6 @@ use signal_hook::flag;
 use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::approval::{ApprovalError, Approvals, prompt};
-use crate::confine::linux::apply;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
@@ -144,10 +143,7 @@ pub(super) fn unread(error: &Error) -> ExitCode {
 fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, Seen), Error> {
     let failed = |error| Error::from(LaunchError::Spawn(error));
     let runtime = launch::runtime().map_err(failed)?;
-    // As `run`: holds secrets from here on, and ends what the server starts and leaves.
-    apply::not_dumpable()
-        .map_err(std::io::Error::other)
-        .map_err(failed)?;
+    // As `run`: ends what the server starts and leaves.
     descendants::adopt().map_err(failed)?;
     let watch = Watch::new().map_err(failed)?;
     let settings = Settings {

@@ -8,29 +8,37 @@
 use std::convert::Infallible;
 use std::ffi::{CString, NulError};
 use std::fs::{File, OpenOptions};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use nix::fcntl::AtFlags;
 use nix::libc;
 use nix::unistd::{chdir, execveat, fchdir};
 
-use super::linux::{apply, seccomp};
+use super::linux::apply;
+use super::linux::mount::Root;
+use super::linux::seccomp;
 use super::shim::{At, Status, failed, hold_dir};
 use super::spec::{Enforced, Failed, Report, Spec, Step};
 use crate::plan::program::Stat;
 
 /// Session, program, Landlock, filters, exec.
-pub(super) fn become_server(spec: &Spec, status: &mut Status) -> Result<Infallible, Failed> {
+pub(super) fn become_server(
+    spec: &Spec,
+    root: Option<&Root>,
+    status: &mut Status,
+) -> Result<Infallible, Failed> {
     apply::not_dumpable().at(Step::Spec)?;
-    let own_root = spec.rules.namespaces.is_some();
-    if own_root {
+    if root.is_some() {
         // Of its own: what is sent to the group of the first process is not for it.
         apply::new_session().at(Step::Session)?;
     }
-    apply::reset_signals().at(Step::Signals)?;
+    let process = apply::own_status().at(Step::Signals)?;
+    apply::reset_signals(&process).at(Step::Signals)?;
     // In a root of its own it is what is mounted at its path.
     let dir = match &spec.dir {
-        Some(dir) if !own_root => Some((dir.0.clone(), hold_dir(dir).at(Step::Directory)?)),
+        Some(dir) if root.is_none() => Some((dir.0.clone(), hold_dir(dir).at(Step::Directory)?)),
         _ => None,
     };
     match &dir {
@@ -38,9 +46,26 @@ pub(super) fn become_server(spec: &Spec, status: &mut Status) -> Result<Infallib
         None => chdir(&spec.cwd).at(Step::Directory)?,
     }
     let program = hold_program(spec)?;
-    let ruleset = apply::build_ruleset(&spec.rules.landlock, dir.as_ref()).at(Step::Grants)?;
+    let held = |path: &Path| match (&dir, root) {
+        (Some((checked, dir)), _) if checked == path => Some((dir.as_fd(), true)),
+        (_, Some(root)) => root.held(path),
+        _ => None,
+    };
+    let ruleset = apply::build_ruleset(&spec.rules.landlock, held).at(Step::Grants)?;
+    apply::limit(&spec.rules.limits).at(Step::Limits)?;
+    if let (Some(namespaces), Some(_)) = (&spec.rules.namespaces, root) {
+        apply::limit_processes(namespaces.processes).at(Step::Limits)?;
+    }
     apply::no_new_privs().at(Step::Capabilities)?;
-    let bounding_set_empty = apply::drop_capabilities().at(Step::Capabilities)?;
+    let process = match root {
+        Some(_) => process,
+        None => {
+            apply::drop_bounding_set().at(Step::Capabilities)?;
+            apply::drop_capabilities().at(Step::Capabilities)?;
+            apply::own_status().at(Step::Capabilities)?
+        }
+    };
+    let bounding_set_empty = process.without_capabilities().at(Step::Capabilities)?;
     apply::enforce(ruleset).at(Step::Landlock)?;
     let argv = c_strings(spec.argv.iter().cloned()).at(Step::Exec)?;
     let env = spec

@@ -1,13 +1,15 @@
 //! The first process of the server's process namespace.
 //!
-//! It mounts what only a process of the namespace can mount, enters the new root and closes it,
-//! gives up every capability (and, where the supervisor is root, root's id), and starts the
+//! It puts the new root together, the part that every server has before there are orders, enters
+//! it and closes it, gives up every capability (and, where the supervisor is root, root's id), and starts the
 //! process that becomes the server. From then on it reaps, passes signals on, and ends when the
 //! server's main process ends: the kernel then ends all others in the namespace, whatever
 //! session they are in.
 
+use std::fs::File;
 use std::io::PipeReader;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -16,8 +18,10 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::exec;
-use super::linux::namespace::Namespaces;
-use super::linux::{apply, mount};
+use super::linux::apply;
+use super::linux::lend::Lent;
+use super::linux::mount::{self, Ground, Root};
+use super::orders::Taker;
 use super::shim::{At, Status, failed};
 use super::spec::{Failed, Spec, Step};
 
@@ -33,15 +37,27 @@ const PASSED: [Signal; 6] = [
 
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
-    spec: Spec,
-    namespaces: &Namespaces,
+    ground: Ground,
+    mut orders: Taker,
     status: &mut Status,
-    lifeline: &PipeReader,
+    (lifeline, null): (&PipeReader, &File),
 ) -> Result<u8, Failed> {
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(lifeline)?;
-    mount::own_proc(namespaces).at(Step::Mounts)?;
-    mount::enter_root(namespaces).at(Step::Mounts)?;
+    let mut root = Root::begin(ground).at(Step::Mounts)?;
+    apply::drop_bounding_set().at(Step::Capabilities)?;
+    let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
+        // It was asked for no more than this.
+        return Ok(0);
+    };
+    let lent = lent(&spec, &mut orders)?;
+    drop(orders);
+    let Some(namespaces) = &spec.rules.namespaces else {
+        return Err(failed(Step::Spec, "orders without namespaces"));
+    };
+    root.finish(namespaces, lent, spec.dir.as_ref())
+        .at(Step::Mounts)?;
+    mount::enter(namespaces).at(Step::Mounts)?;
     apply::no_new_privs().at(Step::Capabilities)?;
     if let Some(ids) = spec.rules.ids {
         apply::become_unprivileged(ids).at(Step::Capabilities)?;
@@ -53,13 +69,25 @@ pub(super) fn init(
     apply::not_dumpable().at(Step::Capabilities)?;
     let signals = awaited().at(Step::Signals)?;
     let Some(main) = safe_fork::fork().at(Step::Stage)? else {
-        return exec::become_server(&spec, status).map(|never| match never {});
+        return exec::become_server(&spec, Some(&root), status).map(|never| match never {});
     };
     status.let_go();
-    drop(spec);
-    apply::let_go_of_pipes().at(Step::Stage)?;
+    drop((spec, root));
+    apply::let_go_of_pipes(null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
     tend(Pid::from_raw(main), &signals).at(Step::Stage)
+}
+
+/// The mounts that came with the orders.
+fn lent(spec: &Spec, orders: &mut Taker) -> Result<Vec<Lent>, Failed> {
+    let one = |path: &PathBuf| {
+        orders.descriptor().map(|mount| Lent {
+            path: path.clone(),
+            mount,
+        })
+    };
+    let lent: Option<Vec<Lent>> = spec.lent.iter().map(one).collect();
+    lent.ok_or_else(|| failed(Step::Spec, "a mount that is lent did not come"))
 }
 
 /// The parent-death signal is set too late where the parent has ended before: then nobody holds

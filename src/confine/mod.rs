@@ -12,6 +12,7 @@ pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod linux;
 pub(crate) mod mechanisms;
+pub(crate) mod orders;
 pub(crate) mod promise;
 pub(crate) mod receipt;
 pub(crate) mod shim;

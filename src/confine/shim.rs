@@ -1,80 +1,93 @@
-//! The process that becomes the server: this program executed anew as `__confine`.
+//! The process that becomes the server: forked off the supervisor, which has one thread.
 //!
-//! It starts with an empty environment and takes its orders over a pipe, so that nothing the
-//! server is given acts on it. First it is told as whom and into which namespaces it goes, and
-//! enters them while the supervisor still reads what the plan is made of; then it waits. Where
-//! the supervisor asks no more than whether that works, it ends. Each step below is one function
-//! of `linux::apply` or `linux::mount`; the first that fails is reported by name over the status
-//! pipe, and the server does not start. At the exec the status pipe closes.
+//! It is forked before the state is read, so that no secret but its own server's is ever in it.
+//! It takes its orders over a socket. Whatever it is for, it enters its namespaces at once and
+//! puts in place what every server's root has, while the supervisor still reads what the plan is
+//! made of; then it waits for its orders. Where the supervisor asks no more than whether that
+//! works, it ends. Each step below is one function of `linux::apply` or `linux::mount`; the first
+//! that fails is reported by name over the status pipe, and the server does not start. At the exec
+//! the status pipe closes.
 //!
 //! With namespaces it forks twice: the first child is process 1 of the server's process
 //! namespace (`init`), and that one's child becomes the server (`exec`). Without, it goes
-//! straight on to the steps of the last. It has one thread, which `safe_fork` makes sure of.
+//! straight on to the steps of the last.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the shim opens its orders and the directory it is told to"
+    reason = "the shim opens the directory it is told to"
 )]
 
-use std::ffi::{NulError, OsStr, OsString};
+use std::ffi::NulError;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use nix::libc;
 use nix::sys::signal::SigSet;
-use nix::unistd::close;
-use serde::de::DeserializeOwned;
 
 use super::linux::apply::{self, ApplyError};
-use super::linux::lend::Lent;
-use super::linux::namespace::Namespaces;
+use super::linux::entry;
+use super::linux::mount::Ground;
 use super::linux::seccomp::SeccompError;
-use super::linux::{entry, mount};
+use super::orders::Taker;
 use super::spec::{Begin, Begun, Failed, Inode, Report, Spec, Step};
 use super::{exec, init};
 use crate::error::FAILED;
 
-/// The first argument of the process that becomes a server.
-pub const CONFINE: &str = "__confine";
-
-/// Runs the shim; returns where no server was started, or when it ended.
-///
-/// `words` are [`CONFINE`] and the numbers of the descriptors of the orders and the status pipe.
-pub fn main(words: &[OsString]) -> ExitCode {
-    let Some((orders, mut status)) = words.get(1).zip(words.get(2)).and_then(open) else {
-        return ExitCode::from(FAILED);
-    };
-    match confine(BufReader::new(orders), &mut status) {
-        Ok(code) => ExitCode::from(code),
-        Err(failed) => {
-            // The supervisor may be gone; there is nobody else to tell.
-            let _ = status.report(&Report::Failed(failed));
-            ExitCode::from(FAILED)
-        }
-    }
+/// Where a shim goes as soon as there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Into namespaces.
+    Inside,
+    /// Nowhere: namespaces are refused here.
+    Outside,
 }
 
-/// The orders and the status pipe, opened anew through `/proc`: a descriptor number cannot be
-/// made an owned file without unsafe code. The inherited ones are closed, since a process that
-/// goes on after the exec would keep the status pipe open.
-fn open((orders, status): (&OsString, &OsString)) -> Option<(File, Status)> {
-    let (orders, status) = (number(orders)?, number(status)?);
-    let own = |number: i32| format!("/proc/self/fd/{number}");
-    let opened = File::open(own(orders)).ok()?;
-    let pipe = OpenOptions::new().write(true).open(own(status)).ok()?;
-    close(orders).ok()?;
-    close(status).ok()?;
-    Some((opened, Status(Some(pipe))))
+/// What a shim holds of its supervisor.
+#[derive(Debug)]
+pub struct Ends {
+    /// Becomes the server's stdin.
+    pub stdin: PipeReader,
+    /// Becomes its stdout.
+    pub stdout: PipeWriter,
+    /// Becomes its stderr.
+    pub stderr: PipeWriter,
+    /// What it is told.
+    pub orders: Taker,
+    /// What it says.
+    pub status: PipeWriter,
+    /// The process whose end is the server's end.
+    pub supervisor: u32,
 }
 
-fn number(word: &OsStr) -> Option<i32> {
-    word.to_str()?.parse().ok()
+/// Runs the shim in a process that was forked for it; its exit code, where no server was started
+/// or when it ended.
+#[must_use]
+pub fn main(ends: Ends, place: Place) -> u8 {
+    let Ends {
+        stdin,
+        stdout,
+        stderr,
+        orders,
+        status,
+        supervisor,
+    } = ends;
+    let mut status = Status(Some(status));
+    let done = apply::take_pipes(&stdin, &stdout, &stderr)
+        .at(Step::Descriptors)
+        .and_then(|()| {
+            drop((stdin, stdout, stderr));
+            confine(orders, &mut status, place, supervisor)
+        });
+    done.unwrap_or_else(|failed| {
+        // The supervisor may be gone; there is nobody else to tell.
+        let _ = status.report(&Report::Failed(failed));
+        FAILED
+    })
 }
 
 /// Our end of the status pipe.
-pub(super) struct Status(Option<File>);
+pub(super) struct Status(Option<PipeWriter>);
 
 impl Status {
     pub(super) fn report(&mut self, report: &Report) -> io::Result<()> {
@@ -92,80 +105,81 @@ impl Status {
     }
 }
 
-/// The next document of the orders; `None` where there is none any more.
-fn next<T: DeserializeOwned>(orders: &mut BufReader<File>) -> Result<Option<T>, Failed> {
-    let mut line = Vec::new();
-    orders.read_until(b'\n', &mut line).at(Step::Spec)?;
-    if line.is_empty() {
-        return Ok(None);
-    }
-    serde_json::from_slice(&line).map(Some).at(Step::Spec)
-}
-
 /// The first process.
-fn confine(mut orders: BufReader<File>, status: &mut Status) -> Result<u8, Failed> {
+fn confine(
+    mut orders: Taker,
+    status: &mut Status,
+    place: Place,
+    supervisor: u32,
+) -> Result<u8, Failed> {
     // Before anything blocks: the supervisor may be killed now.
     apply::close_descriptors_at_exec();
-    let Some(begin) = next::<Begin>(&mut orders)? else {
-        return Ok(FAILED);
-    };
-    apply::die_with(begin.supervisor).at(Step::ParentDeath)?;
+    apply::die_with(supervisor).at(Step::ParentDeath)?;
     apply::new_session().at(Step::Session)?;
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     apply::drop_groups().at(Step::Capabilities)?;
-    let entered = begin.namespaces.as_ref().map(entry::enter).transpose();
-    let (refused, lent, kept) = match entered {
-        Ok(entered) => {
-            let (lent, kept) = entered.unwrap_or_default();
-            (None, lent, kept)
+    match place {
+        Place::Inside => inside(orders, status, keyring),
+        Place::Outside => {
+            let begun = Begun {
+                keyring,
+                refused: None,
+                first: None,
+            };
+            status.report(&Report::Begun(begun)).at(Step::Stage)?;
+            if orders.next::<Begin>().at(Step::Spec)?.is_none() {
+                return Ok(0);
+            }
+            match orders.next::<Spec>().at(Step::Spec)? {
+                Some(spec) => exec::become_server(&spec, None, status).map(|never| match never {}),
+                None => Ok(0),
+            }
         }
-        Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),
-    };
-    let over = refused.is_some();
-    let begun = Begun {
-        keyring,
-        refused,
-        kept,
-    };
-    status.report(&Report::Begun(begun)).at(Step::Stage)?;
-    if over {
-        return Ok(FAILED);
-    }
-    let Some(spec) = next::<Spec>(&mut orders)? else {
-        // It was asked for no more than this.
-        return Ok(0);
-    };
-    drop(orders);
-    apply::limit(&spec.rules.limits).at(Step::Limits)?;
-    match spec.rules.namespaces.clone() {
-        None => exec::become_server(&spec, status).map(|never| match never {}),
-        Some(namespaces) => begin_init(spec, &namespaces, lent, status),
     }
 }
 
-/// Puts the new root together, and starts the first process in it.
-fn begin_init(
-    spec: Spec,
-    namespaces: &Namespaces,
-    lent: Vec<Lent>,
-    status: &mut Status,
-) -> Result<u8, Failed> {
-    apply::limit_processes(namespaces.processes).at(Step::Limits)?;
-    // Not before the maps: they belong to root while a process is not dumpable.
+/// Enters namespaces, and starts the first process in them.
+fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, Failed> {
+    let refuse = |status: &mut Status, error: &ApplyError| {
+        let begun = Begun {
+            keyring,
+            refused: Some(error.to_string()),
+            first: None,
+        };
+        let report = Report::Begun(begun);
+        status.report(&report).at(Step::Stage).map(|()| FAILED)
+    };
+    if let Err(error) = entry::enter() {
+        return refuse(status, &error);
+    }
+    status.report(&Report::Entered).at(Step::Stage)?;
+    // Hidden by what is mounted next.
+    let null = apply::null().at(Step::Stage)?;
+    let ground = Ground::hold().at(Step::Mounts)?;
+    let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
+        return Ok(0);
+    };
+    if let Err(error) = entry::settle(&begin) {
+        return refuse(status, &error);
+    }
     apply::not_dumpable().at(Step::Namespaces)?;
-    mount::build(namespaces, lent, spec.dir.as_ref()).at(Step::Mounts)?;
     let (lifeline, held) = io::pipe().at(Step::Stage)?;
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
         drop(held);
-        return init::init(spec, namespaces, status, &lifeline);
+        return init::init(ground, orders, status, (&lifeline, &null));
     };
+    let begun = Begun {
+        keyring,
+        refused: None,
+        first: Some(child.pid()),
+    };
+    status.report(&Report::Begun(begun)).at(Step::Stage)?;
     status.let_go();
-    drop(lifeline);
-    drop(spec);
+    drop((lifeline, orders, ground));
     apply::keep_right_to_kill().at(Step::Capabilities)?;
-    apply::let_go_of_pipes().at(Step::Stage)?;
+    apply::let_go_of_pipes(&null).at(Step::Stage)?;
     let ended = child.join().at(Step::Stage)?;
     drop(held);
     Ok(ended

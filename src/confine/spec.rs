@@ -11,31 +11,19 @@ use super::linux::landlock::Right;
 use super::linux::seccomp::Filter;
 use crate::plan::program::Stat;
 
-/// What the shim is told first, before there is a plan: it makes its namespaces meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What the shim is told first, before there is a plan. It has entered its namespaces by then, and
+/// the ids are mapped there where they are not the supervisor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Begin {
-    /// The process whose end is the server's end.
-    pub supervisor: u32,
-    /// The namespaces to enter; `None` to stay in the caller's.
-    pub namespaces: Option<Entry>,
-}
-
-/// Which namespaces are entered, and as whom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// A network of its own, with nothing but a loopback.
+    /// Whether it gets a network of its own, with nothing but a loopback.
     pub network: bool,
     /// The kernel's ids that the server gets where the supervisor is root; its own otherwise.
     pub ids: Option<Ids>,
-    /// What is lent to those ids.
-    pub loans: Vec<Loan>,
 }
 
 /// A path that a server with ids of its own gets to use as its owner would.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loan {
     /// Which.
     pub path: PathBuf,
@@ -44,8 +32,7 @@ pub struct Loan {
 }
 
 /// What a path is lent for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// To write: always lent.
     Write,
@@ -87,6 +74,9 @@ pub struct Spec {
     pub rules: Linux,
     /// Whether a session keyring of its own was made.
     pub keyring: bool,
+    /// The paths of the mounts that are lent; their descriptors come with these orders, in this
+    /// order.
+    pub lent: Vec<PathBuf>,
 }
 
 /// Which file a path leads to (`st_dev` and `st_ino`, `stat(2)`).
@@ -145,19 +135,14 @@ impl Spec {
                 set.insert(mechanism);
             }
         }
-        set.extend(
-            self.rules
-                .seccomp
-                .iter()
-                .map(|program| match program.filter {
-                    Filter::Allow | Filter::Deny => Mechanism::Seccomp,
-                    Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
-                    Filter::NoUnix => Mechanism::SeccompNoUnix,
-                    Filter::NoNetwork => Mechanism::SeccompNoNetwork,
-                    Filter::OwnProcess => Mechanism::SeccompOwnProcess,
-                    Filter::OwnIpc => Mechanism::SeccompOwnIpc,
-                }),
-        );
+        set.extend(self.rules.seccomp.iter().map(|filter| match filter {
+            Filter::Allow | Filter::Deny => Mechanism::Seccomp,
+            Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
+            Filter::NoUnix => Mechanism::SeccompNoUnix,
+            Filter::NoNetwork => Mechanism::SeccompNoNetwork,
+            Filter::OwnProcess => Mechanism::SeccompOwnProcess,
+            Filter::OwnIpc => Mechanism::SeccompOwnIpc,
+        }));
         set
     }
 }
@@ -166,6 +151,8 @@ impl Spec {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
+    /// It is in its namespaces; its ids can be mapped.
+    Entered,
     /// What it could enter; it waits for its orders.
     Begun(Begun),
     /// Everything is in force; the exec is next.
@@ -182,8 +169,8 @@ pub struct Begun {
     pub keyring: bool,
     /// Why it is not in the namespaces it was to enter. It has ended then.
     pub refused: Option<String>,
-    /// What could not be lent, each with the reason.
-    pub kept: Vec<String>,
+    /// The first process of its namespaces, where it is in some.
+    pub first: Option<u32>,
 }
 
 /// What the kernel took.

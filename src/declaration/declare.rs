@@ -127,7 +127,8 @@ fn needs_path(stdio: &Stdio) -> bool {
 /// # Errors
 /// As a start's.
 pub(super) fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
-    let facts = match facts::gather(stdio, &search_path(stdio, None), person) {
+    let system = facts::system()?.grants;
+    let facts = match facts::gather(stdio, &search_path(stdio, None), person, system) {
         Ok(facts) => facts,
         Err(PlanError::ProgramNotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),

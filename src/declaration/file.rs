@@ -138,9 +138,12 @@ impl Folder {
         let Some(fd) = self.open_file(name, OFlag::O_RDONLY)? else {
             return Ok(None);
         };
-        let mut bytes = Vec::new();
-        File::from(fd)
-            .take(LARGEST.saturating_add(1))
+        let file = File::from(fd);
+        // All at once, as a rule.
+        let size = file.metadata().map_or(0, |found| found.len().min(LARGEST));
+        let room = usize::try_from(size.saturating_add(1)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(room);
+        file.take(LARGEST.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| {
                 fail(Problem::Io {

@@ -12,9 +12,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::libc;
+use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
+use rustix::fs::Dir;
 
 use super::{LaunchError, give};
 use crate::confine::linux::ids;
@@ -117,9 +119,11 @@ impl Home {
         let lock = match Flock::lock(mark, FlockArg::LockExclusiveNonblock) {
             Ok(alone) => {
                 // A tree deeper than this process may hold open does not keep it from starting.
-                empty(&plan.tmp)
-                    .or_else(|_| set_aside(&plan.tmp))
-                    .map_err(at)?;
+                if !is_empty(&plan.tmp) {
+                    empty(&plan.tmp)
+                        .or_else(|_| set_aside(&plan.tmp))
+                        .map_err(at)?;
+                }
                 alone
                     .relock(FlockArg::LockShared)
                     .map_err(|errno| at(errno.into()))?;
@@ -222,6 +226,18 @@ fn mark(home: &Path, digest: &LaunchDigest) -> Result<File, LaunchError> {
             why: "another declaration's digest stands beside it",
         }),
     }
+}
+
+/// Whether nothing is to be removed: a directory, no link, with nothing in it.
+fn is_empty(path: &Path) -> bool {
+    let how = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    nix::fcntl::open(path, how, Mode::empty())
+        .ok()
+        .and_then(|held| Dir::new(held).ok())
+        .is_some_and(|dir| {
+            dir.filter_map(Result::ok)
+                .all(|entry| matches!(entry.file_name().to_bytes(), b"." | b".."))
+        })
 }
 
 /// Removes a directory with all in it, whatever a server made of it: a link in its place is

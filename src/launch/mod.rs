@@ -34,9 +34,11 @@ use spawn::Shim;
 use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Approvals, Record};
 use crate::confine::Confinement;
-use crate::confine::linux::{self, Linux, kernel};
+use crate::confine::linux::lend::{self, Lent};
+use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
-use crate::confine::spec::{Entry, Ids, Loan};
+use crate::confine::shim::Place;
+use crate::confine::spec::{Begin, Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
 use crate::declaration::{
@@ -95,12 +97,13 @@ pub struct Explanation {
     /// What stood in that directory.
     #[serde(skip)]
     pub(crate) before: Picture,
-    /// What is lent to a server with ids of its own.
+    /// What is to be lent to a server with ids of its own.
     #[serde(skip)]
     loans: Vec<Loan>,
-    /// The very process that found out what this kernel lets it enter, and waits there.
+    /// The very process that found out what this kernel lets it enter, and waits there; and the
+    /// mounts that are lent to it.
     #[serde(skip)]
-    shim: Option<Shim>,
+    shim: Option<(Shim, Vec<Lent>)>,
 }
 
 /// An explanation that may start: the only argument of [`launch`].
@@ -119,29 +122,25 @@ impl Prepared {
 ///
 /// # Errors
 /// An alias nobody declared, a state that cannot be trusted, a plan that cannot be made, a
-/// policy that cannot be obeyed, a promise that cannot be held here.
-///
-/// # Panics
-/// Outside a Tokio runtime with I/O: it starts a process.
+/// policy that cannot be obeyed, a promise that cannot be held here; a process with a second
+/// thread, which cannot be forked.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
+    // Before anything is read that it should not have in its memory.
+    let mut shim = Shim::start(Place::Inside).map_err(LaunchError::Spawn)?;
+    apply::not_dumpable()
+        .map_err(io::Error::other)
+        .map_err(LaunchError::Spawn)?;
     let asked = Asked::read(person, request)?;
     let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
-    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
-    if ids.is_none() {
-        // Beside the reading; what is lent to other ids is known after it only.
-        let entry = entry(declared.network, None, Vec::new());
-        shim.begin(Some(entry)).map_err(LaunchError::Spawn)?;
-    }
+    shim.begin(begin(&declared, ids))?;
+    let system = facts::system()?;
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
-    let facts = facts::gather(&declared, &search_path, person)?;
+    let facts = facts::gather(&declared, &search_path, person, system.grants)?;
     let loans = facts.loans();
-    if ids.is_some() {
-        let entry = entry(declared.network, ids, loans.clone());
-        shim.begin(Some(entry)).map_err(LaunchError::Spawn)?;
-    }
+    let (lent, kept) = lend(&loans, ids);
     let found = Some(&facts.program);
     let approval = asked
         .approvals
@@ -152,7 +151,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         resolve::resolve(&declared, &launch_digest, &facts, &asked.others)?
     };
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
-    let kernel = kernel::facts(shim.begun()?, ids);
+    let kernel = kernel::facts(shim.begun()?, ids, kept);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
     let program = Ran {
@@ -179,7 +178,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         before: facts.before,
         loans,
         // Where it could not enter it has ended.
-        shim: kernel.namespaces.is_ok().then_some(shim),
+        shim: kernel.namespaces.is_ok().then_some((shim, lent)),
     })
 }
 
@@ -198,7 +197,6 @@ impl Asked {
     fn read(person: &Person, request: &RunRequest) -> Result<Self, Error> {
         let state = State::open(person)?;
         let declarations = state.read()?;
-        let approvals = Approvals::read(&state)?;
         let alias = request.alias.clone();
         let declaration = declarations.get(&alias)?.clone();
         let declared = match &declaration.server {
@@ -218,6 +216,7 @@ impl Asked {
             }
             .into());
         }
+        let approvals = Approvals::of(&state, &alias, &digest)?;
         Ok(Self {
             launch_digest: digest::launch(&declaration.server),
             others: declarations.writable_but_by(&alias),
@@ -234,8 +233,6 @@ impl Asked {
 /// # Errors
 /// As [`prepare`].
 pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
-    let runtime = runtime().map_err(LaunchError::Spawn)?;
-    let _entered = runtime.enter();
     let mut explanation = prepare(person, request)?;
     explanation.shim = None;
     Ok(explanation)
@@ -256,13 +253,17 @@ fn ids(digest: &LaunchDigest) -> Option<Ids> {
     root.then(|| linux::ids::of(digest)).flatten()
 }
 
-/// What a server's process enters, and as whom.
-fn entry(network: Network, ids: Option<Ids>, loans: Vec<Loan>) -> Entry {
-    Entry {
-        network: network == Network::None,
+/// What a shim is told before there is a plan.
+fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
+    Begin {
+        network: declared.network == Network::None,
         ids,
-        loans,
     }
+}
+
+/// The mounts that lend to these ids; and what cannot be lent, each with the reason.
+fn lend(loans: &[Loan], ids: Option<Ids>) -> (Vec<Lent>, Vec<String>) {
+    ids.map(|ids| lend::lend(loans, ids)).unwrap_or_default()
 }
 
 /// The one gate.
@@ -332,7 +333,7 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         home::Home::open(&explanation.plan, &explanation.launch_digest, ids)?
     };
     let env = secrets::variables(&explanation.plan, &explanation.declared)?;
-    let shim = match explanation.shim.take() {
+    let (shim, lent) = match explanation.shim.take() {
         Some(shim) => shim,
         None => another(explanation)?,
     };
@@ -340,7 +341,7 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         server,
         enforced,
         low,
-    } = spawn::spawn(explanation, shim, env).await?;
+    } = spawn::spawn(explanation, shim, lent, env).await?;
     Ok(Running {
         server,
         enforced,
@@ -350,18 +351,22 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
 }
 
 /// A shim that goes where the explanation says.
-fn another(explanation: &Explanation) -> Result<Shim, LaunchError> {
-    let lowered = &explanation.lowered;
-    let entry = lowered.namespaces.as_ref().map(|_| {
-        let network = explanation.declared.network;
-        entry(network, lowered.ids, explanation.loans.clone())
-    });
-    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
-    shim.begin(entry).map_err(LaunchError::Spawn)?;
-    match shim.begun()?.refused {
-        None => Ok(shim),
-        Some(why) => Err(LaunchError::Unconfirmed(format!(
-            "namespaces are refused now: {why}"
+fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> {
+    let ids = explanation.lowered.ids;
+    let place = match &explanation.lowered.namespaces {
+        Some(_) => Place::Inside,
+        None => Place::Outside,
+    };
+    let mut shim = Shim::start(place).map_err(LaunchError::Spawn)?;
+    shim.begin(begin(&explanation.declared, ids))?;
+    let (lent, kept) = lend(&explanation.loans, ids);
+    match (shim.begun()?.refused, kept.first()) {
+        (None, None) => Ok((shim, lent)),
+        (Some(why), _) => {
+            Err(LaunchError::Unconfirmed(format!("namespaces are refused now: {why}")).into())
+        }
+        (None, Some(why)) => Err(LaunchError::Unconfirmed(format!(
+            "cannot be lent now: {why}"
         ))),
     }
 }

@@ -5,28 +5,27 @@
 )]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::process::Stdio as Pipe;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::watch::Watch;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
 use crate::confine::linux::cgroup::Cgroup;
-use crate::confine::shim;
-use crate::confine::spec::{Begin, Begun, Enforced, Entry, Failed, Report, Spec, Step};
+use crate::confine::linux::entry;
+use crate::confine::linux::lend::Lent;
+use crate::confine::orders::{self, Giver};
+use crate::confine::shim::{self, Ends, Place};
+use crate::confine::spec::{Begin, Begun, Enforced, Failed, Report, Spec, Step};
 use crate::plan::held::Held;
-use crate::relay::Server;
+use crate::relay::{Process, Server};
 use crate::text;
 
 /// How long the shim may take for a step of its own; it takes milliseconds.
@@ -36,55 +35,80 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Without them it ends with this value.
 #[derive(Debug)]
 pub struct Shim {
-    child: Child,
-    orders: PipeWriter,
+    process: Process,
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    stderr: PipeReader,
+    orders: Giver,
     status: PipeReader,
+    /// What it said and was not looked at yet.
+    said: Vec<u8>,
+    /// What it could enter, where it said so early.
+    begun: Option<Begun>,
+    /// The first process of its namespaces.
+    first: Option<u32>,
 }
 
 impl Shim {
-    /// Executes this very program anew, with an empty environment; it waits to be told where to
-    /// go.
+    /// Forks it off. It has this process's memory as it is now, so there should be nothing in
+    /// that which is not its server's.
     ///
     /// # Errors
-    /// What the system says.
-    ///
-    /// # Panics
-    /// Outside a Tokio runtime with I/O, as `tokio::process` does.
-    pub fn start() -> io::Result<Self> {
-        let (orders_out, orders) = io::pipe()?;
+    /// What the system says; that this process has a second thread.
+    pub fn start(place: Place) -> io::Result<Self> {
+        let (stdin_out, stdin) = io::pipe()?;
+        let (stdout, stdout_in) = io::pipe()?;
+        let (stderr, stderr_in) = io::pipe()?;
         let (status, status_in) = io::pipe()?;
-        for inherited in [orders_out.as_fd(), status_in.as_fd()] {
-            fcntl(inherited, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        }
-        let child = Command::new("/proc/self/exe")
-            .arg(shim::CONFINE)
-            .arg(orders_out.as_raw_fd().to_string())
-            .arg(status_in.as_raw_fd().to_string())
-            .env_clear()
-            .current_dir("/")
-            .stdin(Pipe::piped())
-            .stdout(Pipe::piped())
-            .stderr(Pipe::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        let (orders, taker) = orders::pair()?;
+        let ends = Ends {
+            stdin: stdin_out,
+            stdout: stdout_in,
+            stderr: stderr_in,
+            orders: taker,
+            status: status_in,
+            supervisor: std::process::id(),
+        };
+        // Or both would write it.
+        io::stdout().flush()?;
+        let Some(child) = safe_fork::fork()? else {
+            drop((stdin, stdout, stderr, status, orders));
+            let code = shim::main(ends, place);
+            #[expect(clippy::exit, reason = "the end of a process that was forked for this")]
+            std::process::exit(i32::from(code));
+        };
         Ok(Self {
-            child,
+            process: Process::of(child.pid())?,
+            stdin,
+            stdout,
+            stderr,
             orders,
             status,
+            said: Vec::new(),
+            begun: None,
+            first: None,
         })
     }
 
-    /// Tells it where to go; it goes there while the caller does something else.
+    /// Tells it what is known by now, and maps its ids where only a process outside can.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn begin(&mut self, namespaces: Option<Entry>) -> io::Result<()> {
-        let supervisor = std::process::id();
-        let begin = Begin {
-            supervisor,
-            namespaces,
-        };
-        tell(&mut self.orders, &begin)
+    /// [`LaunchError::Spawn`]; as [`Shim::begun`].
+    pub fn begin(&mut self, begin: Begin) -> Result<(), LaunchError> {
+        if let Some(ids) = begin.ids {
+            match self.report()? {
+                Report::Entered => {
+                    entry::map(self.process.id(), ids).map_err(LaunchError::Spawn)?;
+                }
+                // It could not, and has ended.
+                Report::Begun(begun) => {
+                    self.begun = Some(begun);
+                    return Ok(());
+                }
+                other => return Err(unexpected(other)),
+            }
+        }
+        give(&mut self.orders, &begin, &[])
     }
 
     /// Waits for what it could enter.
@@ -93,79 +117,129 @@ impl Shim {
     /// [`LaunchError::Step`] where a step before that failed, [`LaunchError::Unconfirmed`] where
     /// it ended without a word or says none.
     pub fn begun(&mut self) -> Result<Begun, LaunchError> {
-        let line = self.first_line().map_err(LaunchError::Spawn)?;
-        match serde_json::from_slice(&line) {
-            Ok(Report::Begun(begun)) => Ok(begun),
-            Ok(Report::Failed(failed)) => Err(LaunchError::Step { failed }),
-            _ => Err(LaunchError::Unconfirmed(
-                "the confining process ended without a word".to_owned(),
-            )),
+        loop {
+            if let Some(begun) = self.begun.take() {
+                self.first = begun.first;
+                return Ok(begun);
+            }
+            match self.report()? {
+                Report::Entered => {}
+                Report::Begun(begun) => self.begun = Some(begun),
+                other => return Err(unexpected(other)),
+            }
         }
     }
 
-    /// Its first report. It makes no other before it has its orders.
-    fn first_line(&mut self) -> io::Result<Vec<u8>> {
-        let mut line = Vec::new();
-        let mut some = [0; 512];
-        let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other)?;
-        while !line.ends_with(b"\n") {
+    /// Its next report.
+    fn report(&mut self) -> Result<Report, LaunchError> {
+        let limit = PollTimeout::try_from(LIMIT).map_err(io::Error::other);
+        let limit = limit.map_err(LaunchError::Spawn)?;
+        loop {
+            if let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
+                let rest = self.said.split_off(end.saturating_add(1));
+                let line = std::mem::replace(&mut self.said, rest);
+                return understood(&line);
+            }
             let mut asked = [PollFd::new(self.status.as_fd(), PollFlags::POLLIN)];
             match poll(&mut asked, limit) {
-                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(0) => return Err(LaunchError::Spawn(io::ErrorKind::TimedOut.into())),
                 // The end of a child is told by a signal.
                 Err(Errno::EINTR) => continue,
-                polled => polled?,
+                polled => polled.map_err(|errno| LaunchError::Spawn(errno.into()))?,
             };
-            let count = self.status.read(&mut some)?;
+            let mut some = [0; 512];
+            let count = self.status.read(&mut some).map_err(LaunchError::Spawn)?;
             if count == 0 {
-                break;
+                return Err(wordless());
             }
-            line.extend(some.iter().take(count));
+            self.said.extend(some.iter().take(count));
         }
-        Ok(line)
     }
 
     /// Gives it its orders and reads its status to the end: the exec, or the shim's end.
-    async fn order(self, spec: &Spec) -> Result<(Child, Vec<u8>), LaunchError> {
+    async fn order(
+        mut self,
+        spec: &Spec,
+        lent: &[Lent],
+    ) -> Result<(Ordered, Vec<u8>), LaunchError> {
+        let mounts: Vec<_> = lent.iter().map(|lent| lent.mount.as_fd()).collect();
+        give(&mut self.orders, spec, &mounts)?;
         let Self {
-            child,
-            mut orders,
+            process,
+            stdin,
+            stdout,
+            stderr,
+            orders,
             status,
+            said: mut reports,
+            begun: _,
+            first: _,
         } = self;
-        match tell(&mut orders, spec) {
-            // It has ended, and said why.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            other => other.map_err(LaunchError::Spawn)?,
-        }
         drop(orders);
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
-        let mut reports = Vec::new();
+        let ordered = Ordered {
+            process,
+            stdin,
+            stdout,
+            stderr,
+        };
         match timeout(LIMIT, status.read_to_end(&mut reports)).await {
-            Ok(Ok(_)) => Ok((child, reports)),
-            Ok(Err(error)) => Err(end(child, LaunchError::Spawn(error)).await),
+            Ok(Ok(_)) => Ok((ordered, reports)),
+            Ok(Err(error)) => Err(end(ordered.process, LaunchError::Spawn(error)).await),
             Err(_) => {
                 let why = format!(
                     "no word from the confining process in {} s",
                     LIMIT.as_secs()
                 );
-                Err(end(child, LaunchError::Unconfirmed(why)).await)
+                Err(end(ordered.process, LaunchError::Unconfirmed(why)).await)
             }
         }
     }
 }
 
-/// One document of its orders, on a line of its own.
-fn tell(orders: &mut PipeWriter, document: &impl serde::Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(document)?;
-    line.push(b'\n');
-    orders.write_all(&line)
+/// A shim that has its orders, and so became a server or ended.
+struct Ordered {
+    process: Process,
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    stderr: PipeReader,
+}
+
+/// Gives an order; where the shim has ended, it has said why.
+fn give(
+    orders: &mut Giver,
+    document: &impl serde::Serialize,
+    with: &[std::os::fd::BorrowedFd<'_>],
+) -> Result<(), LaunchError> {
+    match orders.give(document, with) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LaunchError::Spawn(error)),
+        _ => Ok(()),
+    }
+}
+
+fn understood(line: &[u8]) -> Result<Report, LaunchError> {
+    serde_json::from_slice(line).map_err(|_| {
+        LaunchError::Unconfirmed("the confining process cannot be understood".to_owned())
+    })
+}
+
+fn wordless() -> LaunchError {
+    LaunchError::Unconfirmed("the confining process ended without a word".to_owned())
+}
+
+fn unexpected(report: Report) -> LaunchError {
+    match report {
+        Report::Failed(failed) => LaunchError::Step { failed },
+        _ => LaunchError::Unconfirmed("the confining process is out of step".to_owned()),
+    }
 }
 
 /// Ends a child and passes on why.
-async fn end(mut child: Child, error: LaunchError) -> LaunchError {
-    // It is killed when dropped in any case; waiting leaves no zombie behind.
-    let _ = timeout(LIMIT, child.kill()).await;
+async fn end(mut process: Process, error: LaunchError) -> LaunchError {
+    process.kill();
+    // It is killed by now; waiting leaves no zombie behind.
+    let _ = timeout(LIMIT, process.wait()).await;
     error
 }
 
@@ -188,25 +262,33 @@ pub struct Started {
 pub async fn spawn(
     explanation: &Explanation,
     shim: Shim,
+    lent: Vec<Lent>,
     env: Vec<(String, SecretString)>,
 ) -> Result<Started, LaunchError> {
-    let spec = spec(explanation, env)?;
-    // Before it has its orders: all that it starts is in the group too.
+    let spec = spec(explanation, &lent, env)?;
+    // Before it has its orders: all that it starts from there on is in the group too.
     let cgroup = group(explanation, &shim)?;
-    let (child, reports) = shim.order(&spec).await?;
-    drop(spec);
-    match judge(explanation, reports, cgroup.is_some()) {
-        Ok(enforced) => started(explanation, child, enforced, cgroup),
-        Err(error) => Err(end(child, error).await),
+    let (ordered, reports) = shim.order(&spec, &lent).await?;
+    drop((spec, lent));
+    match judge(explanation, &reports, cgroup.is_some()) {
+        Ok(enforced) => started(explanation, ordered, enforced, cgroup),
+        Err(error) => Err(end(ordered.process, error).await),
     }
 }
 
-/// The control group that the plan asks for, with the shim in it.
+/// The control group that the plan asks for, with the processes of the shim in it.
 fn group(explanation: &Explanation, shim: &Shim) -> Result<Option<Cgroup>, LaunchError> {
-    let Some((bounds, pid)) = explanation.lowered.cgroup.as_ref().zip(shim.child.id()) else {
+    let Some(bounds) = &explanation.lowered.cgroup else {
         return Ok(None);
     };
-    let made = Cgroup::make(bounds).and_then(|group| group.enter(pid).map(|()| group));
+    let outer = u32::try_from(shim.process.id().as_raw()).map_err(io::Error::other);
+    let outer = outer.map_err(LaunchError::Spawn)?;
+    let made = Cgroup::make(bounds).and_then(|group| {
+        for process in [Some(outer), shim.first].into_iter().flatten() {
+            group.enter(process)?;
+        }
+        Ok(group)
+    });
     made.map(Some).map_err(|error| LaunchError::Step {
         failed: Failed {
             step: Step::Limits,
@@ -215,7 +297,11 @@ fn group(explanation: &Explanation, shim: &Shim) -> Result<Option<Cgroup>, Launc
     })
 }
 
-fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<Spec, LaunchError> {
+fn spec(
+    explanation: &Explanation,
+    lent: &[Lent],
+    env: Vec<(String, SecretString)>,
+) -> Result<Spec, LaunchError> {
     let held = explanation.held.as_ref().map(Held::inode).transpose();
     let held = held.map_err(LaunchError::Spawn)?;
     let plan = &explanation.plan;
@@ -234,24 +320,20 @@ fn spec(explanation: &Explanation, env: Vec<(String, SecretString)>) -> Result<S
             .confinement
             .mechanisms
             .contains(&Mechanism::Keyring),
+        lent: lent.iter().map(|lent| lent.path.clone()).collect(),
     })
 }
 
 /// The server, watched from now on.
 fn started(
     explanation: &Explanation,
-    mut child: Child,
+    ordered: Ordered,
     enforced: Enforced,
     cgroup: Option<Cgroup>,
 ) -> Result<Started, LaunchError> {
-    let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let main = child
-        .id()
-        .and_then(|id| Some((id, i32::try_from(id).ok()?)));
-    let ((Some(stdin), Some(stdout), Some(stderr)), Some((main, group))) = (taken, main) else {
-        let why = "the server has no pipes".to_owned();
-        return Err(LaunchError::Unconfirmed(why));
-    };
+    let group = ordered.process.id();
+    let main = u32::try_from(group.as_raw()).map_err(io::Error::other);
+    let main = main.map_err(LaunchError::Spawn)?;
     let namespaces = explanation.lowered.namespaces.as_ref();
     let in_memory = namespaces.map(|own| own.in_memory.as_slice());
     let watch =
@@ -262,11 +344,11 @@ fn started(
         .collect();
     Ok(Started {
         server: Server {
-            stdin,
-            stdout,
-            stderr,
-            process: child,
-            group: Pid::from_raw(group),
+            stdin: ordered.stdin.into(),
+            stdout: ordered.stdout.into(),
+            stderr: ordered.stderr.into(),
+            process: ordered.process,
+            group,
             bounds: Box::new(watch),
         },
         enforced,
@@ -277,7 +359,7 @@ fn started(
 /// Whether what the shim said, with the group that it was moved to, is all that the plan asks for.
 fn judge(
     explanation: &Explanation,
-    reports: Vec<u8>,
+    reports: &[u8],
     grouped: bool,
 ) -> Result<Enforced, LaunchError> {
     let mut enforced = None;
@@ -285,21 +367,13 @@ fn judge(
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
     {
-        match serde_json::from_slice(line) {
-            Ok(Report::Enforced(report)) => enforced = Some(report),
-            Ok(Report::Failed(failed)) => return Err(LaunchError::Step { failed }),
-            Ok(Report::Begun(_)) | Err(_) => {
-                return Err(LaunchError::Unconfirmed(
-                    "the confining process cannot be understood".to_owned(),
-                ));
-            }
+        match understood(line)? {
+            Report::Enforced(report) => enforced = Some(report),
+            Report::Entered => {}
+            other => return Err(unexpected(other)),
         }
     }
-    let Some(mut enforced) = enforced else {
-        return Err(LaunchError::Unconfirmed(
-            "the confining process ended without a word".to_owned(),
-        ));
-    };
+    let mut enforced = enforced.ok_or_else(wordless)?;
     // Made, entered and read back from outside.
     let grouped = grouped.then_some(Mechanism::Cgroup);
     enforced.mechanisms.extend(grouped);

@@ -5,9 +5,10 @@
     reason = "the one reader of the environment and of this machine"
 )]
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,12 +17,14 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret;
 
 use super::installation::{self, Ground, Installation};
-use super::links::{follow, settle};
+use super::links::{follow, open, settle};
 use super::person::listed_home;
 pub(crate) use super::person::person;
 use super::places::Places;
 use super::program::Program;
-use super::{Grant, HostFacts, Person, PlanError, SearchPath, git, grants, program, record};
+use super::{
+    Grant, HostFacts, Person, PlanError, SearchPath, System, git, grants, program, record,
+};
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
 
@@ -113,16 +116,25 @@ pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     let state = [person.state.clone(), settle(&person.state)];
     let mut homes = vec![person.home.clone()];
     homes.extend(listed_home(person.uid).filter(|home| *home != person.home));
-    // Most are not there: one question tells, where `follow` asks for every part.
+    // Most are not there; in a directory that is not there itself nothing is asked for.
+    let directories = RefCell::new(BTreeMap::new());
     Places::new(&homes, &state, |path| {
-        fs::symlink_metadata(path)
-            .ok()
-            .and_then(|_| follow(path).ok())
-            .map(|followed| followed.resolved)
+        let above = path.parent()?;
+        let mut known = directories.borrow_mut();
+        let there = match known.get(above) {
+            Some(there) => *there,
+            None => {
+                let there = fs::metadata(above).is_ok();
+                known.insert(above.to_owned(), there);
+                there
+            }
+        };
+        there.then(|| fs::symlink_metadata(path).ok()).flatten()?;
+        follow(path).ok().map(|followed| followed.resolved)
     })
 }
 
-/// Everything a plan is made of.
+/// Everything a plan is made of, beside what every server gets: `system`, from [`system`].
 ///
 /// # Errors
 /// As [`program::find`], [`git::check_stored`] and [`record::look`]; [`PlanError::Data`].
@@ -130,10 +142,10 @@ pub(crate) fn gather(
     stdio: &Stdio,
     path: &SearchPath,
     person: &Person,
+    system: Vec<Grant>,
 ) -> Result<HostFacts, PlanError> {
     let places = places(person)?;
     let program = program::find(&stdio.command, path)?;
-    let system = system()?;
     let ground = Ground {
         places: &places,
         system: &system,
@@ -214,7 +226,7 @@ pub(crate) fn search_path_grants(
     path: &SearchPath,
     person: &Person,
 ) -> Result<Vec<Grant>, PlanError> {
-    let (places, system) = (places(person)?, system()?);
+    let (places, system) = (places(person)?, system()?.grants);
     let ground = Ground {
         places: &places,
         system: &system,
@@ -248,16 +260,22 @@ pub(crate) fn doubts(path: &SearchPath, program: &Program, person: &Person) -> V
 ///
 /// # Errors
 /// [`PlanError::Data`].
-pub(crate) fn system() -> Result<Vec<Grant>, PlanError> {
-    let mut found = Vec::new();
+pub(crate) fn system() -> Result<System, PlanError> {
+    let mut system = System::default();
+    let mut listed = BTreeMap::new();
     for place in grants::system_places()? {
-        for path in expand(&place.path) {
-            let Ok(followed) = follow(&path) else {
+        for path in expand(&place.path, &mut listed) {
+            let Ok((followed, held)) = open(&path) else {
                 continue;
             };
             let path = followed.resolved;
-            if readable_by_others(&path) && path.to_str().is_some() {
-                found.push(Grant {
+            let Ok(found) = held.metadata() else {
+                continue;
+            };
+            if open_to_others(&found) && path.to_str().is_some() {
+                system.links.extend(followed.links);
+                system.held.push((held, found));
+                system.grants.push(Grant {
                     path,
                     rights: place.rights,
                     reason: place.reason.clone(),
@@ -265,11 +283,12 @@ pub(crate) fn system() -> Result<Vec<Grant>, PlanError> {
             }
         }
     }
-    Ok(found)
+    Ok(system)
 }
 
-/// A path of the data; one that ends in `*` stands for all that begin so.
-fn expand(path: &Path) -> Vec<PathBuf> {
+/// A path of the data; one that ends in `*` stands for all that begin so. What was listed for it
+/// is listed once.
+fn expand(path: &Path, listed: &mut BTreeMap<PathBuf, Vec<OsString>>) -> Vec<PathBuf> {
     let start = path
         .file_name()
         .and_then(OsStr::to_str)
@@ -277,12 +296,12 @@ fn expand(path: &Path) -> Vec<PathBuf> {
     let (Some(start), Some(parent)) = (start, path.parent()) else {
         return vec![path.to_owned()];
     };
-    let names = fs::read_dir(parent)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name());
+    let names = listed.entry(parent.to_owned()).or_insert_with(|| {
+        let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).collect()
+    });
     let mut paths: Vec<PathBuf> = names
+        .iter()
         .filter(|name| name.to_str().is_some_and(|name| name.starts_with(start)))
         .map(|name| parent.join(name))
         .collect();
@@ -290,11 +309,9 @@ fn expand(path: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn readable_by_others(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| {
-        let needed = if found.is_dir() { 0o005 } else { 0o004 };
-        found.permissions().mode() & needed == needed
-    })
+fn open_to_others(found: &fs::Metadata) -> bool {
+    let needed = if found.is_dir() { 0o005 } else { 0o004 };
+    found.permissions().mode() & needed == needed
 }
 
 #[cfg(test)]

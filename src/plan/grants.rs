@@ -3,7 +3,9 @@
 //! Which of the places exist here is asked by `facts`.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -32,14 +34,28 @@ struct Data {
     grants: Vec<SystemPlace>,
 }
 
-/// The places of the system, in the order of the file.
+/// The places of the system, in the order of the file, which is read once.
 ///
 /// # Errors
 /// [`PlanError::Data`], which a test rules out.
-pub(crate) fn system_places() -> Result<Vec<SystemPlace>, PlanError> {
+pub(crate) fn system_places() -> Result<&'static [SystemPlace], PlanError> {
+    static PLACES: OnceLock<Vec<SystemPlace>> = OnceLock::new();
+    if let Some(places) = PLACES.get() {
+        return Ok(places);
+    }
     let data: Data =
         serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
-    Ok(data.grants)
+    Ok(PLACES.get_or_init(|| data.grants))
+}
+
+/// Their paths as they are spelled, but for those that stand for several.
+///
+/// # Errors
+/// As [`system_places`].
+pub(crate) fn system_names() -> Result<Vec<PathBuf>, PlanError> {
+    let places = system_places()?.iter().map(|place| &place.path);
+    let plain = places.filter(|path| !path.as_os_str().as_bytes().contains(&b'*'));
+    Ok(plain.cloned().collect())
 }
 
 impl Rights {
@@ -138,7 +154,7 @@ mod tests {
     fn the_data_is_sound() {
         let places = system_places().unwrap();
         let mut paths = std::collections::BTreeSet::new();
-        for place in &places {
+        for place in places {
             assert!(place.path.is_absolute(), "{place:?}");
             assert!(
                 !place.reason.is_empty() && paths.insert(place.path.clone()),

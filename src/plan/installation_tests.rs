@@ -76,7 +76,7 @@ impl Home {
         };
         let program = program::find(&command, &path).unwrap();
         let places = facts::places(&self.1).unwrap();
-        let system = facts::system().unwrap();
+        let system = facts::system().unwrap().grants;
         let ground = Ground {
             places: &places,
             system: &system,

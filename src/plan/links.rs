@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 use nix::libc;
 
 /// As many links as Linux follows in one path (path_resolution(7)).
@@ -35,6 +37,10 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
             io::ErrorKind::InvalidInput,
             "a relative path",
         ));
+    }
+    if let Some((resolved, _)) = without_links(path)? {
+        let links = Vec::new();
+        return Ok(Followed { resolved, links });
     }
     let mut ahead: VecDeque<OsString> = parts(path).collect();
     let mut resolved = PathBuf::from("/");
@@ -62,6 +68,43 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
         links.push(next);
     }
     Ok(Followed { resolved, links })
+}
+
+/// The same, and what it leads to, held open without a right to what is in it.
+///
+/// # Errors
+/// As [`follow`].
+pub(crate) fn open(path: &Path) -> io::Result<(Followed, File)> {
+    if let Some((resolved, held)) = without_links(path)? {
+        let links = Vec::new();
+        return Ok((Followed { resolved, links }, held));
+    }
+    let followed = follow(path)?;
+    match without_links(&followed.resolved)? {
+        Some((_, held)) => Ok((followed, held)),
+        None => Err(io::Error::from_raw_os_error(libc::ELOOP)),
+    }
+}
+
+/// An absolute path that has no link in any of its parts, which is one question to the kernel
+/// where to follow it takes one for each part; and what lies there. `None` where it may have one.
+///
+/// # Errors
+/// It leads nowhere, or not as far as to a link.
+pub(crate) fn without_links(path: &Path) -> io::Result<Option<(PathBuf, File)>> {
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Ok(None);
+    }
+    let plain: PathBuf = path.components().collect();
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, &plain, how) {
+        Ok(held) => Ok(Some((plain, File::from(held)))),
+        Err(error @ (Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES)) => Err(error.into()),
+        // A link, or a kernel that does not know the question.
+        Err(_) => Ok(None),
+    }
 }
 
 /// The names and `..` of a path; `.` and `/` move nowhere.

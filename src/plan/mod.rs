@@ -34,6 +34,7 @@ pub(crate) mod runner;
 pub(crate) mod walk;
 
 use std::collections::BTreeSet;
+use std::fs::{File, Metadata};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -116,6 +117,17 @@ impl HostFacts {
             .filter(|loan| once.insert(loan.path.clone()))
             .collect()
     }
+}
+
+/// What every server gets of this system.
+#[derive(Debug, Default)]
+pub struct System {
+    /// The places, followed.
+    pub grants: Vec<Grant>,
+    /// What lies there, each held without a right to what is in it.
+    pub held: Vec<(File, Metadata)>,
+    /// Each link on the way to them, at the place where it lies.
+    pub links: Vec<PathBuf>,
 }
 
 /// Who runs the supervisor.

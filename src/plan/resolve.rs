@@ -103,11 +103,7 @@ fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanEr
 
 /// Every path that somebody spells: sorted, each once.
 fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
-    let mut names: BTreeSet<PathBuf> = grants::system_places()?
-        .into_iter()
-        .map(|place| place.path)
-        .filter(|path| !path.to_string_lossy().contains('*'))
-        .collect();
+    let mut names: BTreeSet<PathBuf> = grants::system_names()?.into_iter().collect();
     names.extend(facts.search_path.0.iter().cloned());
     names.insert(facts.program.found.clone());
     names.extend(facts.program.links.iter().cloned());

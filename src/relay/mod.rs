@@ -12,7 +12,7 @@
 //!   `limits` how long they may wait · `params` what is read of them · `answer` and `refused` our own messages
 //! - its rules: `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
-//! - `over` the word that a server is over a limit
+//! - `over` the word that a server is over a limit · `process` the server by its descriptor
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
@@ -39,6 +39,7 @@ mod over;
 mod params;
 pub(crate) mod peer;
 mod port;
+mod process;
 mod pump;
 mod refuse;
 mod refused;
@@ -59,13 +60,13 @@ mod stream_tests;
 #[cfg(test)]
 mod tests;
 
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::unistd::Pid;
 use serde::Serialize;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use crate::audit::Event;
 
@@ -75,19 +76,20 @@ pub use error::RelayError;
 pub use filter::Filter;
 pub use host::Host;
 pub use over::{Bounds, Over};
+pub use process::Process;
 pub use refuse::refuse;
 
 /// A server that was started.
 #[derive(Debug)]
 pub struct Server {
     /// Our end of its stdin.
-    pub stdin: ChildStdin,
+    pub stdin: OwnedFd,
     /// Our end of its stdout.
-    pub stdout: ChildStdout,
+    pub stdout: OwnedFd,
     /// Our end of its stderr.
-    pub stderr: ChildStderr,
+    pub stderr: OwnedFd,
     /// Its main process, which the relay waits for.
-    pub process: Child,
+    pub process: Process,
     /// The process group (and session) that the main process leads.
     pub group: Pid,
     /// What ends it when it is over a limit.

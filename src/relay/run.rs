@@ -4,14 +4,11 @@
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
 use std::future::{Future, poll_fn};
-use std::os::unix::process::ExitStatusExt;
-use std::pin::{Pin, pin};
-use std::process::ExitStatus;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use tokio::process::Child;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -19,6 +16,7 @@ use super::gate::{Fault, Gate, Gone, Moment};
 use super::host::Ports;
 use super::lane::Lane;
 use super::port::{Inlet, Outlet};
+use super::process::Process;
 use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
@@ -56,7 +54,7 @@ pub(super) struct Run<'a> {
     pub(super) scratch: Vec<u8>,
     pub(super) seat: Seat,
     /// The server's main process, until it is reaped.
-    pub(super) process: Option<Child>,
+    pub(super) process: Option<Process>,
     pub(super) group: Pid,
     /// What keeps the server within its limits.
     pub(super) bounds: Box<dyn Bounds>,
@@ -240,10 +238,10 @@ impl<'a> Run<'a> {
         let Some(process) = &mut self.process else {
             return Ok(());
         };
-        let Poll::Ready(status) = pin!(process.wait()).poll(cx) else {
+        let Poll::Ready(exit) = process.poll_wait(cx) else {
             return Ok(());
         };
-        self.exit = Some(exit(status.map_err(RelayError::Wait)?));
+        self.exit = Some(exit.map_err(RelayError::Wait)?);
         self.process = None;
         if let Some(over) = self.bounds.ended() {
             // The kernel was quicker: there is nothing left to kill.
@@ -330,12 +328,9 @@ impl<'a> Run<'a> {
 
     pub(super) fn signal(&mut self, signal: Signal) {
         let reached = kill_group(self.group, signal);
-        let Some(id) = self.process.as_ref().and_then(Child::id) else {
-            return;
-        };
         // Before the server leads its group there is none of that number.
-        if let (false, Ok(id)) = (reached, i32::try_from(id)) {
-            let _ = kill(Pid::from_raw(id), signal);
+        if let (false, Some(process)) = (reached, &self.process) {
+            let _ = kill(process.id(), signal);
         }
     }
 
@@ -373,14 +368,6 @@ impl<'a> Run<'a> {
         }
         self.record.finish(&self.gate.counters);
         self.heed();
-    }
-}
-
-fn exit(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(number)) => Exit::Signal(number),
-        (None, None) => Exit::Code(i32::from(u8::MAX)),
     }
 }
 

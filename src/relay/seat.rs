@@ -9,11 +9,11 @@ use std::task::{Context, Poll};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
-use tokio::process::Child;
 use tokio::time::Instant;
 
 use super::gate::{Effect, Gone};
 use super::port::{Inlet, Outlet, Way};
+use super::process::Process;
 use super::run::{LEFTOVER, Run};
 use super::shutdown::{Shutdown, TERM};
 use super::{Bounds, End, Refusal, RelayError, Server, Start, answer};
@@ -53,15 +53,15 @@ pub(super) struct Pipes {
     pub(super) stdin: Outlet,
     pub(super) stdout: Inlet,
     pub(super) stderr: Inlet,
-    pub(super) process: Child,
+    pub(super) process: Process,
     pub(super) bounds: Box<dyn Bounds>,
 }
 
 impl Pipes {
     pub(super) fn of(server: Server) -> Result<Self, RelayError> {
-        let stdin = server.stdin.into_owned_fd().and_then(unblocked);
-        let stdout = server.stdout.into_owned_fd().and_then(unblocked);
-        let stderr = server.stderr.into_owned_fd().and_then(unblocked);
+        let stdin = unblocked(server.stdin);
+        let stdout = unblocked(server.stdout);
+        let stderr = unblocked(server.stderr);
         let inlet = |fd: io::Result<OwnedFd>| {
             fd.and_then(|fd| Inlet::new(fd, Way::Pipe))
                 .map_err(RelayError::Pipe)

@@ -17,7 +17,7 @@ use super::session::{Budget, Opening, Read, Session};
 use super::wire::Wire;
 use crate::declaration::{Alias, ItemDigest};
 use crate::error::Error;
-use crate::launch::Running;
+use crate::launch::{LaunchError, Running};
 use crate::relay::Discover;
 
 /// Bytes read of all children together.
@@ -208,8 +208,9 @@ impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
             (true, true) => self.settings.start.min(PROBE),
             (true, false) => self.settings.start.min(LATER),
         };
+        let wire = Wire::new(running).map_err(LaunchError::Spawn)?;
         let mut session = Session::new(
-            Wire::new(running),
+            wire,
             reading,
             (limit, !self.started),
             &mut self.budget,

@@ -2,7 +2,7 @@
 //! and time, whatever the child does.
 
 use std::future::poll_fn;
-use std::os::unix::process::ExitStatusExt;
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -11,13 +11,13 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::launch::Running;
 use crate::launch::home::Home;
 use crate::relay::peer::{Heard, Peer, Tail};
-use crate::relay::{Bounds, Exit, Server};
+use crate::relay::{Bounds, Exit, Process, Server};
 
 /// How often a wait is looked up from.
 const TICK: Duration = Duration::from_millis(100);
@@ -54,10 +54,10 @@ pub(super) enum Event {
 /// A child.
 #[derive(Debug)]
 pub(super) struct Wire {
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
-    process: Child,
+    stdin: Option<Sender>,
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+    process: Process,
     group: Pid,
     bounds: Box<dyn Bounds>,
     /// Its temporary directory is not emptied by another start meanwhile.
@@ -70,7 +70,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(running: Running) -> Self {
+    pub(super) fn new(running: Running) -> io::Result<Self> {
         let Running { server, home, .. } = running;
         let Server {
             stdin,
@@ -80,10 +80,10 @@ impl Wire {
             group,
             bounds,
         } = server;
-        Self {
-            stdin: Some(stdin),
-            stdout: Some(stdout),
-            stderr: Some(stderr),
+        Ok(Self {
+            stdin: Some(Sender::from_owned_fd(stdin)?),
+            stdout: Some(Receiver::from_owned_fd(stdout)?),
+            stderr: Some(Receiver::from_owned_fd(stderr)?),
             process,
             group,
             bounds,
@@ -93,7 +93,7 @@ impl Wire {
             out: Vec::new(),
             written: 0,
             exit: None,
-        }
+        })
     }
 
     /// Puts a message in line for the child.
@@ -231,13 +231,8 @@ impl Wire {
         if let Some(exit) = self.exit {
             return Poll::Ready(exit);
         }
-        let wait = std::pin::pin!(self.process.wait());
-        match wait.poll(cx) {
-            Poll::Ready(Ok(status)) => {
-                let exit = match (status.code(), status.signal()) {
-                    (Some(code), _) => Exit::Code(code),
-                    (None, signal) => Exit::Signal(signal.unwrap_or(0)),
-                };
+        match self.process.poll_wait(cx) {
+            Poll::Ready(Ok(exit)) => {
                 self.exit = Some(exit);
                 if let Some(over) = self.bounds.ended() {
                     self.tail.say(&format!("the kernel ended it, since {over}"));

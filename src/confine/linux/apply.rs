@@ -10,8 +10,8 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -107,14 +107,27 @@ pub fn close_descriptors_at_exec() {
     close_fds::CloseFdsBuilder::new().cloexecfrom(3);
 }
 
+/// Takes what becomes the server's stdin, stdout and stderr in place of the supervisor's own.
+pub fn take_pipes(
+    stdin: impl AsFd,
+    stdout: impl AsFd,
+    stderr: impl AsFd,
+) -> Result<(), ApplyError> {
+    dup2_stdin(stdin)?;
+    dup2_stdout(stdout)?;
+    dup2_stderr(stderr)?;
+    Ok(())
+}
+
 /// Lets go of the server's pipes in a process that only waits: where it held them too, the
 /// server's own closing of one would not be seen.
-pub fn let_go_of_pipes() -> Result<(), ApplyError> {
-    let null = File::options().read(true).write(true).open("/dev/null")?;
-    dup2_stdin(&null)?;
-    dup2_stdout(&null)?;
-    dup2_stderr(&null)?;
-    Ok(())
+pub fn let_go_of_pipes(null: &File) -> Result<(), ApplyError> {
+    take_pipes(null, null, null)
+}
+
+/// What takes their place.
+pub fn null() -> Result<File, ApplyError> {
+    Ok(File::options().read(true).write(true).open("/dev/null")?)
 }
 
 /// A session keyring of its own: the caller's keys are not reachable through it. Whether there
@@ -128,18 +141,59 @@ pub fn new_keyring() -> Result<bool, ApplyError> {
     }
 }
 
+/// What the kernel says of this process (`proc_pid_status(5)`): masks of signals and of
+/// capabilities.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnStatus {
+    ignored: u64,
+    bounding: u64,
+    /// Ambient, inheritable, effective, permitted: all of them.
+    capabilities: u64,
+}
+
+/// Reads it.
+pub fn own_status() -> Result<OwnStatus, ApplyError> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let mask = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|mask| u64::from_str_radix(mask.strip_prefix(':')?.trim(), 16).ok())
+            .ok_or_else(|| io::Error::other("/proc/self/status does not read"))
+    };
+    Ok(OwnStatus {
+        ignored: mask("SigIgn")?,
+        bounding: mask("CapBnd")?,
+        capabilities: mask("CapAmb")? | mask("CapInh")? | mask("CapEff")? | mask("CapPrm")?,
+    })
+}
+
+impl OwnStatus {
+    /// That every capability set is empty. Returns whether the bounding set is empty too: only a
+    /// process with `CAP_SETPCAP` can empty that; without it `no_new_privs` keeps what stands
+    /// there from ever being gained.
+    pub fn without_capabilities(&self) -> Result<bool, ApplyError> {
+        if self.capabilities == 0 {
+            Ok(self.bounding == 0)
+        } else {
+            let left = format!("{:x} of them are left", self.capabilities);
+            Err(ApplyError::Capabilities(left))
+        }
+    }
+}
+
 /// Default dispositions and an empty mask. An ignored signal stays ignored across exec, a
-/// handled one is reset by it (`signal(7)`): so a handler is set for each. 32 and 33 are the
-/// C library's, `SIGKILL` and `SIGSTOP` cannot be set, and the library refuses handlers for
-/// faults (4, 8, 11): a start with one of those ignored is refused.
-pub fn reset_signals() -> Result<(), ApplyError> {
-    if ignored()? & FAULTS != 0 {
+/// handled one is reset by it (`signal(7)`): so a handler is set for each that is ignored. 32 and
+/// 33 are the C library's, and the library refuses handlers for faults (4, 8, 11): a start with
+/// one of those ignored is refused.
+pub fn reset_signals(own: &OwnStatus) -> Result<(), ApplyError> {
+    if own.ignored & FAULTS != 0 {
         let why = "the caller ignores SIGILL, SIGFPE or SIGSEGV, and the server would too";
         return Err(io::Error::other(why).into());
     }
     let unused = Arc::new(AtomicBool::new(false));
-    for signal in (1..=64).filter(|signal| ![4, 8, 9, 11, 19, 32, 33].contains(signal)) {
-        signal_hook::flag::register(signal, Arc::clone(&unused))?;
+    for signal in (1..=64).filter(|signal| ![32, 33].contains(signal)) {
+        if own.ignored >> (signal - 1) & 1 == 1 {
+            signal_hook::flag::register(signal, Arc::clone(&unused))?;
+        }
     }
     SigSet::empty().thread_set_mask()?;
     Ok(())
@@ -147,14 +201,6 @@ pub fn reset_signals() -> Result<(), ApplyError> {
 
 /// SIGILL, SIGFPE, SIGSEGV as bits of a mask.
 const FAULTS: u64 = 1 << 3 | 1 << 7 | 1 << 10;
-
-/// The mask of ignored signals (`proc_pid_status(5)`).
-fn ignored() -> Result<u64, ApplyError> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
-    text.lines()
-        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok())
-        .ok_or_else(|| io::Error::other("/proc/self/status does not read").into())
-}
 
 /// What the supervisor itself needs of a caller: no blocked signal (it would not end when told
 /// to), children that are waited for (an ignored `SIGCHLD` reaps them unseen), and all the
@@ -196,9 +242,8 @@ pub fn limit_processes(processes: u64) -> Result<(), ApplyError> {
 }
 
 /// Gives up root's kernel id, on which the owner's rights hang whatever the capabilities are.
-/// The bounding set goes first: after the change there is no right to empty it.
+/// The bounding set was emptied before: after the change there is no right to.
 pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
-    drop_bounding_set()?;
     let (user, group) = (Uid::from_raw(ids.user), Gid::from_raw(ids.group));
     setresgid(group, group, group)?;
     setresuid(user, user, user)?;
@@ -225,11 +270,11 @@ pub fn drop_groups() -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Builds the ruleset and opens every granted path, while the caller's own rights still hold.
-/// One of them is held already: that very directory is granted, not what stands at its path now.
-pub fn build_ruleset(
+/// Builds the ruleset, while the caller's own rights still hold. What is held already is granted
+/// by that very descriptor; every other path is opened.
+pub fn build_ruleset<'fd>(
     rules: &Rules,
-    dir: Option<&(PathBuf, File)>,
+    held: impl Fn(&Path) -> Option<(BorrowedFd<'fd>, bool)>,
 ) -> Result<RulesetCreated, ApplyError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -247,20 +292,19 @@ pub fn build_ruleset(
             source,
         };
         let opened;
-        let held = match dir {
-            Some((path, held)) if *path == rule.path => held.as_fd(),
-            _ => {
+        let (fd, directory) = match held(&rule.path) {
+            Some(held) => held,
+            None => {
                 opened = PathFd::new(&rule.path).map_err(at)?;
-                opened.as_fd()
+                (opened.as_fd(), is_directory(&fstat(&opened)?))
             }
         };
-        let directory = is_directory(&fstat(held)?);
         let fit = rule
             .rights
             .iter()
             .copied()
             .filter(|right| directory || right.fits_a_file());
-        created = created.add_rule(PathBeneath::new(held, rights(fit)))?;
+        created = created.add_rule(PathBeneath::new(fd, rights(fit)))?;
     }
     Ok(created)
 }
@@ -299,14 +343,10 @@ fn abi(number: u32) -> ABI {
     ABI::from(i32::try_from(number).unwrap_or(0))
 }
 
-/// Empties every capability set and reads each back.
-///
-/// Returns whether the bounding set is empty too: only a process with `CAP_SETPCAP` can empty
-/// that; without it `no_new_privs` keeps what stands there from ever being gained.
-pub fn drop_capabilities() -> Result<bool, ApplyError> {
-    use caps::{CapSet, Capability, errors::CapsError};
+/// Empties every capability set but the bounding one; [`own_status`] reads them back.
+pub fn drop_capabilities() -> Result<(), ApplyError> {
+    use caps::{CapSet, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    drop_bounding_set()?;
     for set in [
         CapSet::Ambient,
         CapSet::Inheritable,
@@ -314,14 +354,8 @@ pub fn drop_capabilities() -> Result<bool, ApplyError> {
         CapSet::Permitted,
     ] {
         caps::clear(None, set).map_err(failed)?;
-        let left: HashSet<Capability> = caps::read(None, set).map_err(failed)?;
-        if !left.is_empty() {
-            return Err(ApplyError::Capabilities(format!("{set:?} is not empty")));
-        }
     }
-    Ok(caps::read(None, CapSet::Bounding)
-        .map_err(failed)?
-        .is_empty())
+    Ok(())
 }
 
 /// No privilege is gained from here on, by any exec.
@@ -345,8 +379,8 @@ pub fn keep_right_to_kill() -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Empties the bounding set where it can be.
-fn drop_bounding_set() -> Result<(), ApplyError> {
+/// Empties the bounding set where it can be: nothing is executed with what stood there.
+pub fn drop_bounding_set() -> Result<(), ApplyError> {
     use caps::{CapSet, Capability, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {

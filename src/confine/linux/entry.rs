@@ -7,86 +7,66 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
-use nix::unistd::{getegid, geteuid, getpid};
+use nix::unistd::{Pid, getegid, geteuid};
 
 use super::apply::ApplyError;
-use super::lend::{self, Lent};
 use super::mount::{NONE, ROOT, memory};
-use crate::confine::spec::{Entry, Ids};
+use crate::confine::spec::{Begin, Ids};
 
-/// Enters new namespaces, with the right to mount there. What was lent to the server's ids, and
-/// what could not be.
-pub fn enter(entry: &Entry) -> Result<(Vec<Lent>, Vec<String>), ApplyError> {
-    let (lent, kept) = entry
-        .ids
-        .map(|ids| lend::lend(&entry.loans, ids))
-        .unwrap_or_default();
-    match entry.ids {
-        None => {
-            let (user, group) = (geteuid(), getegid());
-            unshare(flags(entry.network))?;
-            // The person's ids stay what they are, and are the only ones there.
-            fs::write("/proc/self/setgroups", "deny")?;
-            fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
-            fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
-        }
-        Some(ids) => enter_mapped(flags(entry.network), ids)?,
+/// Enters new namespaces, all but the network's; the process namespace begins with the next
+/// child. No id is mapped there yet.
+pub fn enter() -> Result<(), ApplyError> {
+    unshare(
+        CloneFlags::CLONE_NEWUSER
+            | CloneFlags::CLONE_NEWNS
+            | CloneFlags::CLONE_NEWPID
+            | CloneFlags::CLONE_NEWIPC
+            | CloneFlags::CLONE_NEWUTS
+            | CloneFlags::CLONE_NEWCGROUP,
+    )?;
+    Ok(())
+}
+
+/// Maps the ids and makes what is known by now: a network, where it gets one of its own, and the
+/// file system in memory that becomes its root.
+pub fn settle(begin: &Begin) -> Result<(), ApplyError> {
+    if begin.ids.is_none() {
+        map_own()?;
     }
-    if entry.network {
+    if begin.network {
+        unshare(CloneFlags::CLONE_NEWNET)?;
         loopback_up()?;
     }
     // Nothing that is mounted from here on is seen outside, nor the other way round.
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
     // Some let namespaces be entered and nothing be mounted there.
-    memory(ROOT.as_ref(), "mode=0755")?;
-    umount2(ROOT, MntFlags::MNT_DETACH)?;
-    Ok((lent, kept))
+    memory(ROOT.as_ref(), "mode=0755")
 }
 
-/// The namespaces themselves; the process namespace begins with the next child.
-fn flags(network: bool) -> CloneFlags {
-    let mut flags = CloneFlags::CLONE_NEWUSER
-        | CloneFlags::CLONE_NEWNS
-        | CloneFlags::CLONE_NEWPID
-        | CloneFlags::CLONE_NEWIPC
-        | CloneFlags::CLONE_NEWUTS
-        | CloneFlags::CLONE_NEWCGROUP;
-    if network {
-        flags |= CloneFlags::CLONE_NEWNET;
-    }
-    flags
+/// The person's ids stay what they are, and are the only ones there.
+fn map_own() -> Result<(), ApplyError> {
+    let (user, group) = (geteuid(), getegid());
+    // The maps belong to root while a process is not dumpable.
+    prctl::set_dumpable(true)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
+    Ok(())
 }
 
-/// The same for root, with a second id there that the server will have. Only a process outside
-/// may map more ids than its own (`user_namespaces(7)`): a child that stays there writes the
-/// maps.
-fn enter_mapped(flags: CloneFlags, ids: Ids) -> Result<(), ApplyError> {
-    let (mut entered, mut tell) = io::pipe()?;
-    let inside = getpid();
+/// Maps root and a second id, which the server will have, for a process that has entered. Only a
+/// process outside may map more ids than its own (`user_namespaces(7)`).
+///
+/// # Errors
+/// What the system says.
+pub fn map(process: Pid, ids: Ids) -> io::Result<()> {
     let map = |id: u32| format!("0 0 1\n{id} {id} 1\n");
-    let Some(child) = safe_fork::fork()? else {
-        // Our own copy: the other's end must show.
-        drop(tell);
-        let mut word = [0];
-        let written = entered.read_exact(&mut word).and_then(|()| {
-            fs::write(format!("/proc/{inside}/uid_map"), map(ids.user))?;
-            fs::write(format!("/proc/{inside}/gid_map"), map(ids.group))
-        });
-        #[expect(clippy::exit, reason = "a child that does one thing")]
-        std::process::exit(i32::from(written.is_err()));
-    };
-    drop(entered);
-    unshare(flags)?;
-    tell.write_all(b".")?;
-    let done = child.join()?;
-    if done.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other("the ids of the new namespace cannot be set").into())
-    }
+    fs::write(format!("/proc/{process}/uid_map"), map(ids.user))?;
+    fs::write(format!("/proc/{process}/gid_map"), map(ids.group))
 }
 
 /// `RTM_NEWLINK` that sets `IFF_UP` on the first interface, which is the loopback

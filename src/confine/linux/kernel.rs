@@ -13,7 +13,8 @@ use crate::confine::spec::{Begun, Ids};
 use crate::confine::{KernelFacts, Refused};
 
 /// What this kernel offers: what it lets this process have, and what it let the shim have.
-pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
+/// `kept` is what cannot be lent to the ids.
+pub fn facts(begun: Begun, ids: Option<Ids>, kept: Vec<String>) -> KernelFacts {
     KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
@@ -26,7 +27,7 @@ pub fn facts(begun: Begun, ids: Option<Ids>) -> KernelFacts {
             }),
         },
         ids,
-        kept: begun.kept,
+        kept,
         cgroup: super::cgroup::find(),
         pid_max: std::fs::read_to_string("/proc/sys/kernel/osrelease")
             .is_ok_and(|release| at_least(&release, (6, 14))),

@@ -4,7 +4,7 @@
 //! though others may not, is mounted for them with the owner's id mapped to theirs
 //! (`mount_setattr(2)`, `MOUNT_ATTR_IDMAP`, Linux 5.12): on disk it stays the owner's, and what
 //! the server makes there becomes the owner's too. Only the file system's own root may do that,
-//! so it is done before any namespace is entered.
+//! so the supervisor does it, outside of all namespaces.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks at what is lent and writes the maps of a user namespace"
@@ -24,12 +24,13 @@ use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use crate::confine::spec::{Ids, Loan, Use};
 
-/// A mount that stands nowhere yet.
+/// A mount that stands nowhere yet. The supervisor makes it and hands it to the shim.
 #[derive(Debug)]
 pub struct Lent {
     /// Where it belongs.
     pub path: PathBuf,
-    mount: OwnedFd,
+    /// Its descriptor.
+    pub mount: OwnedFd,
 }
 
 /// Makes the mounts; what cannot be lent is named, with the reason. What the server can use as

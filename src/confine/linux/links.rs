@@ -1,34 +1,56 @@
 //! The links that a look-up of a path goes through: they are made anew in the server's root.
 #![expect(clippy::disallowed_methods, reason = "reads the links of this machine")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The links along these paths and in `/` itself, each with where it leads, outermost first.
-/// Links that a server may have made are not followed: they would lead where it likes.
-pub fn along_all(names: &[PathBuf], writable: &[PathBuf]) -> io::Result<Vec<(PathBuf, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/")? {
-        let path = entry?.path();
-        if let Ok(target) = fs::read_link(&path) {
-            found.push((path, target));
-        }
-    }
-    for name in names {
-        along(name, writable, &mut found);
-    }
-    Ok(found)
-}
+use crate::plan::links::without_links;
 
 /// How many links one path may go through, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 
-/// The links that a look-up of a path goes through. One that leads nowhere ends the walk.
-fn along(name: &Path, writable: &[PathBuf], found: &mut Vec<(PathBuf, PathBuf)>) {
-    let mut waiting: Vec<PathBuf> = vec![name.to_owned()];
-    let mut left = MAX_LINKS;
-    while let Some(path) = waiting.pop() {
+/// A link and where it leads, as it is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it holds.
+    pub target: PathBuf,
+}
+
+/// The links in `/` itself, and those that lie at these places.
+///
+/// # Errors
+/// `/` cannot be listed; one of them is no link any more.
+pub fn in_root_and(places: &[PathBuf]) -> io::Result<Vec<Link>> {
+    let mut paths: BTreeSet<PathBuf> = places.iter().cloned().collect();
+    for entry in fs::read_dir("/")? {
+        let entry = entry?;
+        if entry.file_type()?.is_symlink() {
+            paths.insert(entry.path());
+        }
+    }
+    paths
+        .into_iter()
+        .map(|path| {
+            let target = fs::read_link(&path)?;
+            Ok(Link { path, target })
+        })
+        .collect()
+}
+
+/// The links that a look-up of a path goes through, in the order it meets them. One that leads
+/// nowhere ends the walk.
+#[must_use]
+pub fn along(name: &Path) -> Vec<Link> {
+    let mut found = Vec::new();
+    if !matches!(without_links(name), Ok(None)) {
+        return found;
+    }
+    let mut ahead = Some(name.to_owned());
+    while let Some(path) = ahead.take() {
         let mut walked = PathBuf::from("/");
         let mut parts = path.components();
         while let Some(part) = parts.next() {
@@ -37,22 +59,21 @@ fn along(name: &Path, writable: &[PathBuf], found: &mut Vec<(PathBuf, PathBuf)>)
                 Component::Normal(name) => walked.push(name),
                 _ => continue,
             }
-            if writable.iter().any(|place| walked.starts_with(place)) {
-                return;
-            }
             let Ok(target) = fs::read_link(&walked) else {
                 continue;
             };
-            let parent = walked.parent().unwrap_or(Path::new("/"));
-            let next = parent.join(&target).join(parts.as_path());
-            found.push((walked, target));
-            left = left.saturating_sub(1);
-            if left > 0 {
-                waiting.push(next);
+            if found.len() < MAX_LINKS {
+                let parent = walked.parent().unwrap_or(Path::new("/"));
+                ahead = Some(parent.join(&target).join(parts.as_path()));
+                found.push(Link {
+                    path: walked,
+                    target,
+                });
             }
             break;
         }
     }
+    found
 }
 
 #[cfg(test)]

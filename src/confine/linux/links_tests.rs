@@ -8,23 +8,28 @@ fn the_links_along_a_path_are_found() {
     fs::create_dir_all(base.join("real/bin")).unwrap();
     symlink("real", base.join("current")).unwrap();
     symlink("../../current/bin", base.join("real/bin/loop")).unwrap();
-    let mut found = Vec::new();
-    along(&base.join("current/bin/loop/x"), &[], &mut found);
-    assert_eq!(
-        found.first(),
-        Some(&(base.join("current"), PathBuf::from("real")))
-    );
+    let found = along(&base.join("current/bin/loop/x"));
+    let first = Link {
+        path: base.join("current"),
+        target: PathBuf::from("real"),
+    };
+    assert_eq!(found.first(), Some(&first));
     assert!(
         found
             .iter()
-            .any(|(path, _)| *path == base.join("real/bin/loop"))
+            .any(|link| link.path == base.join("real/bin/loop"))
     );
     assert!(found.len() <= MAX_LINKS);
-    let mut found = Vec::new();
-    along(
-        &base.join("real/bin/loop"),
-        &[base.join("real/bin")],
-        &mut found,
-    );
-    assert!(found.is_empty(), "a link where the server may write");
+    assert_eq!(along(&base.join("real/bin")), []);
+    assert_eq!(along(&base.join("real/none/x")), []);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_ends_the_walk() {
+    let base = tempfile::tempdir().unwrap();
+    let base = base.path().canonicalize().unwrap();
+    symlink("gone", base.join("dangling")).unwrap();
+    symlink("circle", base.join("circle")).unwrap();
+    assert_eq!(along(&base.join("dangling/x")).len(), 1);
+    assert_eq!(along(&base.join("circle")).len(), MAX_LINKS);
 }

@@ -38,7 +38,7 @@ pub struct Linux {
     /// Files, sockets, signals and ports.
     pub landlock: landlock::Rules,
     /// System calls, in the order of installation.
-    pub seccomp: Vec<seccomp::Program>,
+    pub seccomp: Vec<seccomp::Filter>,
     /// Resource limits.
     pub limits: limits::Rlimits,
     /// A control group of its own, where it can be had.

@@ -2,14 +2,18 @@
 //!
 //! Every source is held by descriptor before anything is mounted over it; what is not to be
 //! written is made read-only, and read back, before anything of the server's runs.
+//!
+//! What every server gets of this system is put in place before there are orders ([`Root::begin`]),
+//! beside the supervisor's reading; what the orders name besides, after ([`Root::finish`]).
 #![expect(
     clippy::disallowed_methods,
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -20,85 +24,413 @@ use nix::unistd::{chdir, pivot_root};
 
 use super::apply::ApplyError;
 use super::lend::Lent;
-use super::links;
-use super::mountinfo::mounts;
-use super::namespace::Namespaces;
+use super::links::{self, Link};
+use super::mountinfo::{self, mounts};
+use super::namespace::{self, Namespaces};
 use crate::confine::spec::Inode;
+use crate::plan::{facts, grants};
 
-/// Where the new root is put together: any directory that is there on every system.
-pub const ROOT: &str = "/tmp";
+/// Where the new root is put together: a directory that is there on every system, and in which
+/// lies nothing that the orders may name.
+pub const ROOT: &str = "/dev";
 pub const NONE: Option<&str> = None;
 /// The devices a server gets (promise P5).
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
 /// Links that programs expect in `/dev`.
 const LINKS: [(&str, &str); 4] = [
-    ("fd", "/proc/self/fd"),
-    ("stdin", "/proc/self/fd/0"),
-    ("stdout", "/proc/self/fd/1"),
-    ("stderr", "/proc/self/fd/2"),
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
 ];
 /// Where pseudo-terminals are.
 pub const TERMINALS: &str = "/dev/pts";
 /// Parts of `/proc` that reach the whole machine.
 const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
+/// Directories of the new root, a parent first.
+const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "var/tmp"];
 
-/// Puts the new root together. Nothing is entered yet; `/proc` is still the machine's. What is
-/// mounted for `dir` must be the very directory that was checked.
-pub fn build(
-    namespaces: &Namespaces,
-    lent: Vec<Lent>,
-    dir: Option<&(PathBuf, Inode)>,
-) -> Result<(), ApplyError> {
-    // Others than the one who makes it look a path up in it.
-    umask(Mode::S_IWGRP | Mode::S_IWOTH);
-    let devices = DEVICES.map(|name| Path::new("/dev").join(name));
-    let own = lent.iter().map(|lent| &lent.path);
-    let plain = namespaces
-        .mounted()
-        .filter(|path| !own.clone().any(|own| own == *path));
-    let mut sources = hold(devices.iter().chain(plain))?;
-    for lent in &lent {
-        sources.push(Source::lent(lent)?);
+/// What every server gets, held before anything is mounted over it.
+pub struct Ground {
+    /// Sorted, so that a parent comes before what lies in it.
+    system: Vec<Source>,
+    /// The links on the way to it, and those in `/`.
+    links: Vec<Link>,
+}
+
+/// A new root in the making.
+pub struct Root {
+    ground: Ground,
+    /// What was held for the orders besides.
+    granted: Vec<Source>,
+    /// The mount that the machine's own root is.
+    machine: Machine,
+    /// The settings below `/proc/sys`, held before they were closed.
+    settings: Option<File>,
+}
+
+/// What is mounted for the server at a path.
+struct Source {
+    path: PathBuf,
+    from: From,
+    directory: bool,
+    inode: Inode,
+}
+
+/// Where it comes from.
+enum From {
+    Held(File),
+    Lent(Lent),
+}
+
+impl Ground {
+    /// Holds it.
+    pub fn hold() -> Result<Self, ApplyError> {
+        let found = facts::system().map_err(io::Error::other)?;
+        let prepared = namespace::prepared(&found.grants);
+        let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
+        let mut system = devices.collect::<Result<Vec<_>, _>>()?;
+        for (grant, (file, metadata)) in found.grants.into_iter().zip(found.held) {
+            if prepared.contains(&grant.path) {
+                system.push(Source::of(grant.path, file, &metadata));
+            }
+        }
+        system.sort_by(|a, b| a.path.cmp(&b.path));
+        // Two names of one place.
+        system.dedup_by(|a, b| a.path == b.path);
+        let links = links::in_root_and(&found.links)?;
+        Ok(Self { system, links })
     }
-    // A parent before what lies in it.
-    sources.sort_by_key(|source| source.path);
-    if let Some((path, checked)) = dir
-        && sources
+}
+
+impl Root {
+    /// Puts together what every server's root has. Nothing is entered yet; `/proc` is still the
+    /// machine's.
+    pub fn begin(ground: Ground) -> Result<Self, ApplyError> {
+        let machine = Machine::close(&ground.system)?;
+        let mut root = Self {
+            ground,
+            granted: Vec::new(),
+            machine,
+            settings: None,
+        };
+        // Others than the one who makes it look a path up in it.
+        umask(Mode::S_IWGRP | Mode::S_IWOTH);
+        for name in DIRECTORIES {
+            fs::create_dir(inside(Path::new(name)))?;
+        }
+        for source in &root.ground.system {
+            source.bind(true, root.machine)?;
+        }
+        root.own_proc()?;
+        Ok(root)
+    }
+
+    /// The server's own `/proc`, which only a process of its namespace can mount: other processes
+    /// have no name there. What reaches the whole machine is a mount of its own, and closed.
+    fn own_proc(&mut self) -> Result<(), ApplyError> {
+        let at = inside(Path::new("proc"));
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
+        let mut options = OpenOptions::new();
+        let held = options.read(true).custom_flags(libc::O_PATH);
+        self.settings = Some(held.open(at.join("sys"))?);
+        for name in MACHINE {
+            let part = at.join(name);
+            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+            match mount(Some(&part), &part, NONE, flags, NONE) {
+                Ok(()) => close(&part, true)?,
+                // Not every kernel has all of them.
+                Err(nix::Error::ENOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the orders name. What is mounted for `dir` must be the very directory that was
+    /// checked.
+    pub fn finish(
+        &mut self,
+        namespaces: &Namespaces,
+        lent: Vec<Lent>,
+        dir: Option<&(PathBuf, Inode)>,
+    ) -> Result<(), ApplyError> {
+        self.bound(namespaces)?;
+        self.hold_granted(namespaces, lent)?;
+        let sources = self.ground.system.iter().chain(&self.granted);
+        if let Some((path, checked)) = dir
+            && sources
+                .filter(|source| source.path == *path)
+                .any(|source| source.inode != *checked)
+        {
+            let error = io::Error::other("it is not the directory that was checked");
+            return Err(held_error(path, error));
+        }
+        let size = format!("mode=1777,size={}", namespaces.memory);
+        for place in &namespaces.in_memory {
+            memory(&inside(place), &size)?;
+        }
+        let links = self.links(namespaces)?;
+        let below = links.iter().map(|link| link.path.as_path());
+        let below = below.chain(self.granted.iter().map(|source| source.path.as_path()));
+        for path in below {
+            hide_way(path, &namespaces.in_memory)?;
+        }
+        for Link { path, target } in links {
+            link(&path, &target)?;
+        }
+        for source in &self.granted {
+            self.bind(source, namespaces)?;
+        }
+        for source in self
+            .ground
+            .system
             .iter()
-            .any(|source| source.path == path && source.inode != *checked)
-    {
-        let error = io::Error::other("it is not the directory that was checked");
-        return Err(held_error(path, error));
+            .filter(|source| self.is_covered(source, namespaces))
+        {
+            self.bind(source, namespaces)?;
+        }
+        for (name, target) in LINKS {
+            link(Path::new(name), Path::new(target))?;
+        }
+        if namespaces.terminals {
+            own_terminals()?;
+        }
+        Ok(())
     }
-    let links = links::along_all(&namespaces.names, &namespaces.writable)?;
-    memory(Path::new(ROOT), "mode=0755")?;
-    for name in ["dev", "proc", "run", "tmp", "var"] {
-        fs::create_dir(inside(Path::new(name)))?;
+
+    fn bind(&self, source: &Source, namespaces: &Namespaces) -> Result<(), ApplyError> {
+        let read_only = !namespaces.is_writable(&source.path);
+        source.bind(read_only, self.machine)
     }
-    for name in ["dev/shm", "var/tmp"] {
-        fs::create_dir(inside(Path::new(name)))?;
+
+    /// Whether what every server gets was covered by what the orders name, and is granted as
+    /// itself.
+    fn is_covered(&self, source: &Source, namespaces: &Namespaces) -> bool {
+        let granted = self.granted.iter().map(|granted| &granted.path);
+        let mut above = granted.chain(&namespaces.in_memory);
+        above.any(|above| source.path.starts_with(above)) && namespaces.mounts(&source.path)
     }
-    let size = format!("mode=1777,size={}", namespaces.memory);
-    for place in &namespaces.in_memory {
-        memory(&inside(place), &size)?;
+
+    /// Bounds what the namespaces may make, by settings of their own.
+    fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
+        let settings = self.settings.take();
+        let held = settings.ok_or_else(|| io::Error::other("no settings are held"))?;
+        let settings = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        if let Some(bound) = namespaces.pid_max {
+            bound_numbers(&settings.join("kernel/pid_max"), bound)?;
+        }
+        for (name, value) in [
+            ("max_user_namespaces", namespaces.nested),
+            ("max_inotify_instances", namespaces.inotify_instances),
+            ("max_inotify_watches", namespaces.inotify_watches),
+        ] {
+            fs::write(settings.join("user").join(name), value.to_string())?;
+        }
+        Ok(())
     }
-    let below = links.iter().map(|(path, _)| path.as_path());
-    let below = below.chain(sources.iter().map(|source| source.path));
-    for path in below {
-        hide_way(path, &namespaces.in_memory)?;
+
+    /// Holds what the orders name besides what every server gets. That must be granted, or lie in
+    /// what is.
+    fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
+        let system = &self.ground.system;
+        let mounted: BTreeSet<&Path> = namespaces.mounted().map(PathBuf::as_path).collect();
+        for source in system {
+            let device = DEVICES.iter().any(|name| source.path == Path::new(name));
+            let granted = || source.path.ancestors().any(|path| mounted.contains(path));
+            if !device && !granted() {
+                let error = io::Error::other("it was prepared and is not granted");
+                return Err(held_error(&source.path, error));
+            }
+        }
+        let own = |path: &Path| lent.iter().any(|lent| lent.path == path);
+        let mut granted = mounted
+            .into_iter()
+            .filter(|path| position(system, path).is_none() && !own(path))
+            .map(Source::held)
+            .collect::<Result<Vec<_>, _>>()?;
+        for lent in lent {
+            granted.push(Source::lent(lent)?);
+        }
+        granted.sort_by(|a, b| a.path.cmp(&b.path));
+        self.granted = granted;
+        Ok(())
     }
-    for (path, target) in links {
-        link(&path, &target)?;
+
+    /// Every link along the names and in `/`. None that a server may have made is followed: it
+    /// would lead where that likes.
+    fn links(&mut self, namespaces: &Namespaces) -> Result<Vec<Link>, ApplyError> {
+        let stays = |link: &Link| !namespaces.is_writable(&link.path);
+        let mut found = std::mem::take(&mut self.ground.links);
+        found.retain(stays);
+        let system = grants::system_names().map_err(io::Error::other)?;
+        for name in namespaces
+            .names
+            .iter()
+            .filter(|name| !system.contains(name))
+        {
+            found.extend(links::along(name).into_iter().take_while(stays));
+        }
+        Ok(found)
     }
-    for source in &sources {
-        bind(source)?;
+
+    /// The file that was mounted at a path, by its descriptor, and whether it is a directory.
+    pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
+        [&self.ground.system, &self.granted]
+            .into_iter()
+            .find_map(|sources| match sources.get(position(sources, path)?)? {
+                Source {
+                    from: From::Held(file),
+                    directory,
+                    ..
+                } => Some((file.as_fd(), *directory)),
+                _ => None,
+            })
     }
-    for (name, target) in LINKS {
-        link(&Path::new("/dev").join(name), Path::new(target))?;
+}
+
+/// Where the source of a path stands among sorted ones.
+fn position(sources: &[Source], path: &Path) -> Option<usize> {
+    let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
+    at.ok()
+}
+
+impl Source {
+    fn held(path: &Path) -> Result<Self, ApplyError> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW;
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).custom_flags(flags).open(path);
+        let looked = opened.and_then(|file| Ok((file.metadata()?, file)));
+        let (found, file) = looked.map_err(|error| held_error(path, error))?;
+        if found.file_type().is_symlink() {
+            let error = io::Error::other("it has become a link");
+            return Err(held_error(path, error));
+        }
+        Ok(Self::of(path.to_owned(), file, &found))
     }
-    if namespaces.terminals {
-        own_terminals()?;
+
+    fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
+        Self {
+            path,
+            from: From::Held(file),
+            directory: found.is_dir(),
+            inode: inode(found),
+        }
     }
+
+    fn lent(lent: Lent) -> Result<Self, ApplyError> {
+        let found = lent
+            .metadata()
+            .map_err(|error| held_error(&lent.path, error))?;
+        Ok(Self {
+            path: lent.path.clone(),
+            from: From::Lent(lent),
+            directory: found.is_dir(),
+            inode: inode(&found),
+        })
+    }
+
+    /// Mounts it, with all that is mounted in it, at its path in the new root.
+    fn bind(&self, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
+        let at = inside(&self.path);
+        let mounted = place(&at, self.directory).and_then(|()| match &self.from {
+            From::Lent(lent) => lent.put(&at),
+            From::Held(file) => {
+                let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+                Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
+            }
+        });
+        mounted.map_err(|error| held_error(&self.path, error))?;
+        match &self.from {
+            From::Held(_) if machine.holds(self.inode) => match read_only {
+                // As its source is by now.
+                true => Ok(()),
+                false => machine.open(&at),
+            },
+            _ => close(&at, read_only),
+        }
+    }
+}
+
+/// The mount that the machine's root is, in this namespace: closed, so that most of what is
+/// mounted from it needs no closing of its own. What is writable is opened again, as far as it
+/// was.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    dev: u64,
+    was: MsFlags,
+}
+
+impl Machine {
+    /// Closes it, and what is mounted in places of the system's.
+    fn close(system: &[Source]) -> Result<Self, ApplyError> {
+        let root = Path::new("/");
+        let machine = Self {
+            dev: fs::metadata(root)?.dev(),
+            was: mountinfo::flags(root)?,
+        };
+        let comes_along = |mounted: &Path| {
+            let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
+            mounted == root || system.iter().any(source)
+        };
+        for (mounted, _) in mounts()? {
+            if comes_along(&mounted) {
+                close(&mounted, true)?;
+            }
+        }
+        Ok(machine)
+    }
+
+    /// Whether a file lies in the same file system. Where that is mounted a second time, its
+    /// mounts are found open in [`enter`], and closed there.
+    fn holds(self, inode: Inode) -> bool {
+        inode.dev == self.dev
+    }
+
+    /// Lets be written what was mounted from it at a path.
+    fn open(self, at: &Path) -> Result<(), ApplyError> {
+        let now = mountinfo::flags(at)?;
+        let kept = now.difference(MsFlags::MS_RDONLY) | self.was.intersection(MsFlags::MS_RDONLY);
+        let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        match mount(NONE, at, NONE, how | kept, NONE) {
+            // It was read-only outside, by a mount of its own.
+            Err(nix::Error::EPERM) => close(at, false),
+            done => done.map_err(|errno| held_error(at, errno.into())),
+        }
+    }
+}
+
+fn inode(found: &fs::Metadata) -> Inode {
+    Inode {
+        dev: found.dev(),
+        ino: found.ino(),
+    }
+}
+
+fn held_error(path: &Path, source: io::Error) -> ApplyError {
+    ApplyError::Held {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Where a path of the server's stands while the root is put together.
+fn inside(path: &Path) -> PathBuf {
+    Path::new(ROOT).join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// A file system in memory.
+pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?;
     Ok(())
 }
 
@@ -145,96 +477,6 @@ fn own_terminals() -> Result<(), ApplyError> {
     link(Path::new("/dev/ptmx"), Path::new("pts/ptmx"))
 }
 
-/// A source of a mount.
-struct Source<'a> {
-    path: &'a Path,
-    from: From<'a>,
-    directory: bool,
-    inode: Inode,
-}
-
-/// Where it comes from.
-enum From<'a> {
-    Held(File),
-    Lent(&'a Lent),
-}
-
-impl<'a> Source<'a> {
-    fn held(path: &'a Path) -> Result<Self, ApplyError> {
-        let flags = libc::O_PATH | libc::O_NOFOLLOW;
-        let mut options = OpenOptions::new();
-        let opened = options.read(true).custom_flags(flags).open(path);
-        let looked = opened.and_then(|file| Ok((file.metadata()?, file)));
-        let (found, file) = looked.map_err(|error| held_error(path, error))?;
-        if found.file_type().is_symlink() {
-            let error = io::Error::other("it has become a link");
-            return Err(held_error(path, error));
-        }
-        Ok(Self {
-            path,
-            from: From::Held(file),
-            directory: found.is_dir(),
-            inode: inode(&found),
-        })
-    }
-
-    fn lent(lent: &'a Lent) -> Result<Self, ApplyError> {
-        let found = lent
-            .metadata()
-            .map_err(|error| held_error(&lent.path, error))?;
-        Ok(Self {
-            path: &lent.path,
-            from: From::Lent(lent),
-            directory: found.is_dir(),
-            inode: inode(&found),
-        })
-    }
-}
-
-fn hold<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Source<'a>>, ApplyError> {
-    paths.map(|path| Source::held(path)).collect()
-}
-
-fn inode(found: &fs::Metadata) -> Inode {
-    Inode {
-        dev: found.dev(),
-        ino: found.ino(),
-    }
-}
-
-fn held_error(path: &Path, source: io::Error) -> ApplyError {
-    ApplyError::Held {
-        path: path.to_owned(),
-        source,
-    }
-}
-
-/// Where a path of the server's stands while the root is put together.
-fn inside(path: &Path) -> PathBuf {
-    Path::new(ROOT).join(path.strip_prefix("/").unwrap_or(path))
-}
-
-/// A file system in memory.
-pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?;
-    Ok(())
-}
-
-/// Mounts a source, with all that is mounted in it, at its path in the new root.
-fn bind(source: &Source) -> Result<(), ApplyError> {
-    let at = inside(source.path);
-    let mounted = place(&at, source.directory).and_then(|()| match &source.from {
-        From::Lent(lent) => lent.put(&at),
-        From::Held(file) => {
-            let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-            Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
-        }
-    });
-    mounted.map_err(|error| held_error(source.path, error))
-}
-
 /// A place to mount at, and the directories above it. In a source that is mounted already it is
 /// there.
 fn place(at: &Path, directory: bool) -> io::Result<()> {
@@ -275,32 +517,22 @@ fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
     }
 }
 
-/// The server's own `/proc`, which only a process of its namespace can mount: other processes
-/// have no name there. What reaches the whole machine is a mount of its own, to be closed.
-pub fn own_proc(namespaces: &Namespaces) -> Result<(), ApplyError> {
-    let at = inside(Path::new("proc"));
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    mount(Some("proc"), &at, Some("proc"), flags, NONE)?;
-    if let Some(bound) = namespaces.pid_max {
-        bound_numbers(&at.join("sys/kernel/pid_max"), bound)?;
+/// Closes what was mounted at a path while the root is put together: no privileges, no devices
+/// but the five, and no writing where that is not granted. [`enter`] looks at what is mounted in
+/// it.
+fn close(at: &Path, read_only: bool) -> Result<(), ApplyError> {
+    let flags = mountinfo::flags(at)?;
+    let mut wanted = flags | MsFlags::MS_NOSUID;
+    if read_only {
+        wanted |= MsFlags::MS_RDONLY;
     }
-    for (name, value) in [
-        ("max_user_namespaces", namespaces.nested),
-        ("max_inotify_instances", namespaces.inotify_instances),
-        ("max_inotify_watches", namespaces.inotify_watches),
-    ] {
-        fs::write(at.join("sys/user").join(name), value.to_string())?;
+    if !at.starts_with(inside(Path::new("dev"))) {
+        wanted |= MsFlags::MS_NODEV;
     }
-    for name in MACHINE {
-        let part = at.join(name);
-        let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-        match mount(Some(&part), &part, NONE, flags, NONE) {
-            // Not every kernel has all of them.
-            Ok(()) | Err(nix::Error::ENOENT) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+    if wanted == flags {
+        return Ok(());
     }
-    Ok(())
+    remount(at, wanted)
 }
 
 /// Bounds the numbers that processes and threads of this namespace are given, and so how many there
@@ -318,22 +550,21 @@ fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
 
 /// Makes the new root the root, and the old one gone from sight; then every mount that is not
 /// the server's to write is closed.
-pub fn enter_root(namespaces: &Namespaces) -> Result<(), ApplyError> {
+pub fn enter(namespaces: &Namespaces) -> Result<(), ApplyError> {
     chdir(ROOT)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
     chdir("/")?;
-    for (mounted, flags) in mounts()? {
-        let wanted = flags | wanted(&mounted, namespaces);
-        if wanted != flags {
-            remount(&mounted, wanted)?;
-        }
+    close(Path::new("/"), true)?;
+    let open = open(namespaces)?;
+    if open.is_empty() {
+        return Ok(());
     }
-    // What the kernel says now, not what it was asked for.
-    match mounts()?
-        .into_iter()
-        .find(|(mounted, flags)| !flags.contains(wanted(mounted, namespaces)))
-    {
+    // Came along inside of what was mounted.
+    for (mounted, flags) in open {
+        remount(&mounted, flags | wanted(&mounted, namespaces))?;
+    }
+    match self::open(namespaces)?.first() {
         Some((mounted, _)) => Err(ApplyError::Partial(format!(
             "{} stays open",
             mounted.display()
@@ -342,12 +573,18 @@ pub fn enter_root(namespaces: &Namespaces) -> Result<(), ApplyError> {
     }
 }
 
+/// The mounts that lack a flag they must have, as the kernel says now.
+fn open(namespaces: &Namespaces) -> io::Result<Vec<(PathBuf, MsFlags)>> {
+    let lacks =
+        |(mounted, flags): &(PathBuf, MsFlags)| !flags.contains(wanted(mounted, namespaces));
+    Ok(mounts()?.into_iter().filter(lacks).collect())
+}
+
 /// The flags that a mount of the server's must have: none gives privileges; none is written but
 /// those granted so, what is in memory, and the files of `/proc` that are its own processes';
 /// none but the five in `/dev` has devices.
 fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
-    let below = |places: &[PathBuf]| places.iter().any(|place| mounted.starts_with(place));
-    let open = below(&namespaces.writable)
+    let open = namespaces.is_writable(mounted)
         || namespaces.in_memory.iter().any(|place| mounted == place)
         || mounted == Path::new("/proc")
         || mounted == Path::new(TERMINALS);

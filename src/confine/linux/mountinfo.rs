@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::mount::MsFlags;
+use nix::sys::statvfs::{FsFlags, statvfs};
 
 /// Every mount, in the order they were made: where it is, and its own flags.
 pub fn mounts() -> io::Result<Vec<(PathBuf, MsFlags)>> {
@@ -21,6 +22,22 @@ pub fn mounts() -> io::Result<Vec<(PathBuf, MsFlags)>> {
     text.lines()
         .map(|line| parsed(line).ok_or_else(|| io::Error::other("mountinfo does not read")))
         .collect()
+}
+
+/// The flags of the mount that a path lies on. What the file system itself refuses counts too.
+pub fn flags(path: &Path) -> io::Result<MsFlags> {
+    let found = statvfs(path)?.flags();
+    let flags = [
+        (FsFlags::ST_RDONLY, MsFlags::MS_RDONLY),
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let there = flags.into_iter().filter(|(flag, _)| found.contains(*flag));
+    Ok(there.map(|(_, flag)| flag).collect())
 }
 
 fn own_flags(options: &str) -> MsFlags {

@@ -56,6 +56,18 @@ impl Namespaces {
     pub fn mounted(&self) -> impl Iterator<Item = &PathBuf> {
         self.read_only.iter().chain(&self.writable)
     }
+
+    /// Whether a path is one of them.
+    #[must_use]
+    pub fn mounts(&self, path: &Path) -> bool {
+        self.mounted().any(|mounted| mounted == path)
+    }
+
+    /// Whether a path lies where the server may write.
+    #[must_use]
+    pub fn is_writable(&self, path: &Path) -> bool {
+        self.writable.iter().any(|place| path.starts_with(place))
+    }
 }
 
 /// The namespaces of a plan; `None` where the confinement has none.
@@ -95,6 +107,16 @@ pub fn namespaces(plan: &Plan, confinement: &Confinement) -> Option<Namespaces> 
     })
 }
 
+/// What of the system's own places is mounted for every server, before there is a plan.
+#[must_use]
+pub fn prepared(system: &[Grant]) -> Vec<PathBuf> {
+    let read: Vec<&Grant> = system
+        .iter()
+        .filter(|grant| !made_anew(&grant.path))
+        .collect();
+    outermost(&read)
+}
+
 /// Where everybody may write outside: there the server gets a file system in memory, in which
 /// what is granted below it has its place. Not where the person granted the place itself.
 #[must_use]
@@ -120,10 +142,10 @@ fn made_anew(path: &Path) -> bool {
 fn outermost(grants: &[&Grant]) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     let mut paths: Vec<&PathBuf> = grants.iter().map(|grant| &grant.path).collect();
-    // Component by component a parent sorts before what lies in it.
+    // Component by component a parent sorts right before all that lies in it.
     paths.sort();
     for path in paths {
-        if !kept.iter().any(|parent| path.starts_with(parent)) {
+        if !kept.last().is_some_and(|parent| path.starts_with(parent)) {
             kept.push(path.clone());
         }
     }

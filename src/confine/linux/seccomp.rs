@@ -1,4 +1,10 @@
-//! System-call filters: data in `policy/seccomp/`, a reason for each entry, compiled here.
+//! System-call filters: data in `policy/seccomp/`, a reason for each entry, and what it compiles
+//! to beside it.
+//!
+//! To compile the data takes longer than all the rest of a start. So what it compiles to is kept
+//! with it, as a search for the call's number in place of a list: the kernel walks a filter for
+//! each number it knows when it is installed. A test compiles the data anew and compares, and
+//! puts each of the two to the same calls.
 //!
 //! Each [`Filter`] is a program of its own and they are stacked. The kernel asks all of them and
 //! takes the strongest answer; of two refusals the one installed last wins. So `allow` comes
@@ -8,12 +14,11 @@
 //! refuse more. A call of a foreign ABI (i386, 32-bit ARM) ends the process in every one of
 //! them; an x32 number is on no list. Source: seccomp(2); `docs/decisions/0003`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
-use seccompiler::{BpfMap, BpfProgram, TargetArch, apply_filter, compile_from_json, sock_filter};
+use seccompiler::{BpfProgram, apply_filter, sock_filter};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// An architecture that there are filters for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,19 +44,21 @@ impl Arch {
         }
     }
 
-    /// Its filters, all of them in one text.
-    const fn text(self) -> &'static str {
+    /// Its filters, compiled.
+    const fn programs(self) -> &'static [(&'static str, &'static [Instruction])] {
         match self {
-            Self::X86_64 => include_str!("../../../policy/seccomp/x86_64.json"),
-            Self::Aarch64 => include_str!("../../../policy/seccomp/aarch64.json"),
+            Self::X86_64 => &include!("../../../policy/seccomp/x86_64.bpf"),
+            Self::Aarch64 => &include!("../../../policy/seccomp/aarch64.bpf"),
         }
     }
 
-    const fn target(self) -> TargetArch {
-        match self {
-            Self::X86_64 => TargetArch::x86_64,
-            Self::Aarch64 => TargetArch::aarch64,
-        }
+    /// The one of a name.
+    fn program(self, filter: Filter) -> Result<&'static [Instruction], SeccompError> {
+        let mut programs = self.programs().iter();
+        programs
+            .find(|(name, _)| *name == filter.name())
+            .map(|(_, program)| *program)
+            .ok_or(SeccompError::Missing { arch: self, filter })
     }
 }
 
@@ -87,19 +94,6 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The parts of the data that it is made of.
-    const fn parts(self) -> &'static [&'static str] {
-        match self {
-            Self::Allow => &["allow"],
-            Self::Deny => &["deny", "no-namespaces"],
-            Self::DenyButNamespaces => &["deny"],
-            Self::NoUnix => &["no-unix"],
-            Self::NoNetwork => &["no-network"],
-            Self::OwnProcess => &["own-process"],
-            Self::OwnIpc => &["own-ipc"],
-        }
-    }
-
     /// Its name in a spec and for a person.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -124,37 +118,9 @@ impl fmt::Display for Filter {
 /// Classic BPF: code, jump if true, jump if false, operand.
 pub type Instruction = (u16, u8, u8, u32);
 
-/// A compiled filter, as it travels to the process that installs it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Program {
-    /// Which.
-    pub filter: Filter,
-    /// What the kernel runs for each call.
-    pub instructions: Vec<Instruction>,
-}
-
 /// Why there is no filter in force.
 #[derive(Debug, thiserror::Error)]
 pub enum SeccompError {
-    /// The data is no JSON: a fault of this program, found by its tests.
-    #[error("the system-call filters for {arch} do not read")]
-    Data {
-        /// Whose.
-        arch: Arch,
-        /// What is wrong with them.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// The data is not as seccompiler wants it: a fault of this program, found by its tests.
-    #[error("the system-call filters for {arch} do not compile")]
-    Compile {
-        /// Whose.
-        arch: Arch,
-        /// What is wrong with them.
-        #[source]
-        source: seccompiler::Error,
-    },
     /// The data lacks a filter: a fault of this program, found by its tests.
     #[error("the system-call filters for {arch} lack `{filter}`")]
     Missing {
@@ -178,118 +144,35 @@ pub enum SeccompError {
     },
 }
 
-/// Compiles the named filters for an architecture, in the order of installation. Pure.
+/// The named filters in the order of installation, where an architecture has them all. Pure.
 ///
 /// # Errors
 /// [`SeccompError::Order`] where `allow` or `deny` is not among them: there is no confinement
-/// without both. The others are faults of the data.
-pub(crate) fn lower(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Program>, SeccompError> {
+/// without both. [`SeccompError::Missing`], a fault of the data.
+pub(crate) fn lower(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Filter>, SeccompError> {
     in_order(filters.iter().copied())?;
-    compile(arch, filters)
-}
-
-fn compile(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Program>, SeccompError> {
-    let mut compiled = compile_whole(arch, filters)?;
-    let program = |&filter: &Filter| {
-        let bpf = compiled
-            .remove(filter.name())
-            .ok_or(SeccompError::Missing { arch, filter })?;
-        Ok(Program {
-            filter,
-            instructions: shorten(&bpf),
-        })
-    };
-    filters.iter().map(program).collect()
-}
-
-/// Each filter by its name, as seccompiler makes it.
-fn compile_whole(arch: Arch, filters: &BTreeSet<Filter>) -> Result<BpfMap, SeccompError> {
-    let data: BTreeMap<String, Value> =
-        serde_json::from_str(arch.text()).map_err(|source| SeccompError::Data { arch, source })?;
-    let joined: BTreeMap<&str, Value> = filters
-        .iter()
-        .map(|filter| Ok((filter.name(), join(&data, arch, *filter)?)))
-        .collect::<Result<_, SeccompError>>()?;
-    let text = serde_json::to_vec(&joined).map_err(|source| SeccompError::Data { arch, source })?;
-    compile_from_json(text.as_slice(), arch.target())
-        .map_err(|source| SeccompError::Compile { arch, source })
-}
-
-/// One filter of the parts that it is made of, which have the same actions.
-fn join(data: &BTreeMap<String, Value>, arch: Arch, filter: Filter) -> Result<Value, SeccompError> {
-    let missing = || SeccompError::Missing { arch, filter };
-    let mut parts = filter.parts().iter().map(|part| data.get(*part));
-    let mut whole = parts.next().flatten().ok_or_else(missing)?.clone();
-    for part in parts {
-        let more = part.and_then(|part| part.get("filter")?.as_array());
-        let rules = whole.get_mut("filter").and_then(Value::as_array_mut);
-        let (rules, more) = rules.zip(more).ok_or_else(missing)?;
-        rules.extend(more.iter().cloned());
+    for filter in filters {
+        arch.program(*filter)?;
     }
-    Ok(whole)
+    Ok(filters.iter().copied().collect())
 }
 
-/// Takes out of a compiled filter what decides nothing.
-///
-/// A call that is judged by its number alone compiles to five instructions, of which two jump
-/// over one another: test the number, jump to the answer, jump past it, the answer, the other
-/// answer. The test can skip the answer by itself. The kernel walks a filter once for each
-/// number it knows when it is installed, so this saves a third of a millisecond of each start.
-/// No jump leads over such a group or into it: all others stay within the rules of one call.
-fn shorten(bpf: &[sock_filter]) -> Vec<Instruction> {
-    const JUMP: u16 = 0x05;
-    const RETURN: u16 = 0x06;
-    const IF_EQUAL: u16 = 0x15;
-    let long: Vec<Instruction> = bpf.iter().map(instruction).collect();
-    let mut short = Vec::with_capacity(long.len());
-    let mut rest = long.as_slice();
-    loop {
-        rest = match rest {
-            [
-                test @ (IF_EQUAL, 0, 1, _),
-                (JUMP, _, _, 1),
-                (JUMP, _, _, 2),
-                answer @ (RETURN, ..),
-                (RETURN, ..),
-                after @ ..,
-            ] => {
-                short.extend([*test, *answer]);
-                after
-            }
-            [first, after @ ..] => {
-                short.push(*first);
-                after
-            }
-            [] => return short,
-        };
-    }
-}
-
-const fn instruction(of: &sock_filter) -> Instruction {
-    (of.code, of.jt, of.jf, of.k)
-}
-
-/// Puts the programs in force, for good, on the calling thread and all it will start; sets
+/// Puts the filters in force, for good, on the calling thread and all it will start; sets
 /// no_new_privs. The caller has one thread and is about to become the server.
 ///
 /// # Errors
 /// [`SeccompError::Order`], before anything is installed, where they are not what [`lower`]
 /// gives; [`SeccompError::Install`] where the kernel refuses one: those before it stay.
-pub(crate) fn install(programs: &[Program]) -> Result<(), SeccompError> {
-    in_order(programs.iter().map(|program| program.filter))?;
-    for Program {
-        filter,
-        instructions,
-    } in programs
-    {
-        let bpf: BpfProgram = instructions
+pub(crate) fn install(filters: &[Filter]) -> Result<(), SeccompError> {
+    in_order(filters.iter().copied())?;
+    let arch = Arch::current().ok_or(SeccompError::Order)?;
+    for &filter in filters {
+        let bpf: BpfProgram = arch
+            .program(filter)?
             .iter()
             .map(|&(code, jt, jf, k)| sock_filter { code, jt, jf, k })
             .collect();
-        apply_filter(&bpf).map_err(|source| SeccompError::Install {
-            filter: *filter,
-            source,
-        })?;
+        apply_filter(&bpf).map_err(|source| SeccompError::Install { filter, source })?;
     }
     Ok(())
 }
@@ -309,5 +192,7 @@ fn in_order(filters: impl Iterator<Item = Filter>) -> Result<(), SeccompError> {
     }
 }
 
+#[cfg(test)]
+mod generate;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -18,8 +19,8 @@ use serde_json::{Value, json};
 
 use crate::audit::Event;
 use crate::relay::{
-    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Refusal,
-    Server, Settings, Start, Verdict, refuse, relay,
+    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Process,
+    Refusal, Server, Settings, Start, Verdict, refuse, relay,
 };
 
 /// No wait in a test is longer.
@@ -92,9 +93,13 @@ fn program() -> PathBuf {
     path
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test starts its server itself")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::zombie_processes,
+    reason = "a test starts its server itself; the relay waits for it, by its descriptor"
+)]
 fn start(words: &[&str]) -> Server {
-    let mut child = tokio::process::Command::new(program())
+    let mut child = std::process::Command::new(program())
         .args(words)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -103,12 +108,12 @@ fn start(words: &[&str]) -> Server {
         .spawn()
         .unwrap();
     Server {
-        stdin: child.stdin.take().unwrap(),
-        stdout: child.stdout.take().unwrap(),
-        stderr: child.stderr.take().unwrap(),
-        group: Pid::from_raw(child.id().unwrap().try_into().unwrap()),
+        stdin: child.stdin.take().unwrap().into(),
+        stdout: child.stdout.take().unwrap().into(),
+        stderr: child.stderr.take().unwrap().into(),
+        group: Pid::from_raw(child.id().try_into().unwrap()),
         bounds: Box::new(()),
-        process: child,
+        process: Process::of(child.id()).unwrap(),
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use seccompiler::compile_from_json;
 use serde_json::Value;
 
+use super::generate::{self, instruction};
 use super::*;
 
 const EPERM: Answer = Answer::Errno(1);
@@ -102,7 +104,7 @@ fn judge(programs: &[Program], call: &Call) -> Answer {
     let answers = programs
         .iter()
         .rev()
-        .map(|program| run(&program.instructions, call));
+        .map(|program| run(program.instructions, call));
     let strongest = answers
         .reduce(|a, b| if action(b) < action(a) { b } else { a })
         .unwrap();
@@ -138,6 +140,22 @@ fn number(arch: Arch, name: &str) -> Option<u32> {
         .map(|i| i.k)
 }
 
+/// A filter and what it compiles to.
+#[derive(Clone)]
+struct Program {
+    filter: Filter,
+    instructions: &'static [Instruction],
+}
+
+/// Compiled ones, in the order they are named.
+fn programs(arch: Arch, filters: &[Filter]) -> Vec<Program> {
+    let program = |&filter: &Filter| Program {
+        filter,
+        instructions: arch.program(filter).unwrap(),
+    };
+    filters.iter().map(program).collect()
+}
+
 /// Filters in force on an architecture.
 struct Stack {
     arch: Arch,
@@ -149,7 +167,7 @@ impl Stack {
         let filters = BASE.iter().chain(more).copied().collect();
         Self {
             arch,
-            programs: lower(arch, &filters).unwrap(),
+            programs: programs(arch, &lower(arch, &filters).unwrap()),
         }
     }
 
@@ -363,7 +381,7 @@ fn x32_numbers_answer_enosys() {
 fn a_foreign_abi_ends_the_caller_in_each_filter_alone() {
     let foreign = [0x4000_0003, 0x4000_0028, 0, u32::MAX, 0xc000_00f3];
     for arch in ARCHES {
-        for program in compile(arch, &FILTERS.into()).unwrap() {
+        for program in programs(arch, &FILTERS) {
             let other = ARCHES
                 .into_iter()
                 .find(|other| *other != arch)
@@ -574,22 +592,10 @@ fn nothing_is_lowered_or_installed_without_its_two_first_filters() {
         Err(SeccompError::Order)
     ));
     let mut programs = of(&[Filter::OwnIpc, Filter::Deny, Filter::Allow]).unwrap();
-    let order: Vec<_> = programs.iter().map(|program| program.filter).collect();
-    assert_eq!(order, [Filter::Allow, Filter::Deny, Filter::OwnIpc]);
+    assert_eq!(programs, [Filter::Allow, Filter::Deny, Filter::OwnIpc]);
     programs.swap(0, 1);
     assert!(matches!(install(&programs), Err(SeccompError::Order)));
     assert!(matches!(install(&[]), Err(SeccompError::Order)));
-}
-
-#[test]
-fn a_program_travels_unchanged() {
-    let programs = Stack::new(Arch::X86_64, &[Filter::NoUnix]).programs;
-    let text = serde_json::to_string(&programs).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Vec<Program>>(&text).unwrap(),
-        programs
-    );
-    assert!(text.contains(r#""filter":"no-unix""#));
 }
 
 /// The one test that asks the kernel: on a thread of its own, which ends with it.
@@ -641,7 +647,7 @@ fn a_nested_sandbox_makes_namespaces_and_no_more() {
     const NEW_USER: u64 = 0x1000_0000;
     for arch in ARCHES {
         let filters = [Filter::Allow, Filter::DenyButNamespaces];
-        let nested = lower(arch, &filters.into()).unwrap();
+        let nested = programs(arch, &lower(arch, &filters.into()).unwrap());
         let usual = Stack::new(arch, &[]).programs;
         let call = |name: &str, first: u64| Call {
             number: number(arch, name).unwrap(),
@@ -684,21 +690,49 @@ fn more_filters_refuse_more() {
         .unwrap();
 }
 
-/// The shortened programs answer as those of seccompiler.
+/// The programs kept beside the data are what it compiles to.
+/// `SUPERVISOR_WRITE=1 cargo test --lib generated` writes them anew.
 #[test]
-fn shortening_changes_no_answer() {
+#[expect(clippy::disallowed_methods, reason = "a test reads and writes files")]
+fn the_generated_programs_are_current() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("policy/seccomp");
     for arch in ARCHES {
-        let long = compile_whole(arch, &FILTERS.into()).unwrap();
+        let path = folder.join(format!("{arch}.bpf"));
+        let text = generate::text(arch);
+        if std::env::var_os("SUPERVISOR_WRITE").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{arch}");
+    }
+}
+
+/// They answer as the programs that seccompiler makes of the whole data.
+#[test]
+fn a_search_changes_no_answer() {
+    for arch in ARCHES {
+        let whole = serde_json::to_vec(&generate::whole(arch)).unwrap();
+        let long = compile_from_json(whole.as_slice(), arch.target()).unwrap();
         for Program {
             filter,
             instructions,
-        } in compile(arch, &FILTERS.into()).unwrap()
+        } in programs(arch, &FILTERS)
         {
             let long: Vec<_> = long[filter.name()].iter().map(instruction).collect();
             let check = |call: Call| {
-                assert_eq!(run(&instructions, &call), run(&long, &call));
+                assert_eq!(run(instructions, &call), run(&long, &call));
                 Ok(())
             };
+            for number in (0..1024).chain([0x4000_0000, 0x4000_0001, u32::MAX]) {
+                let audit_arch = audit_arch(arch);
+                for args in [[0; 6], [u64::MAX; 6], [1; 6]] {
+                    let call = Call {
+                        number,
+                        audit_arch,
+                        args,
+                    };
+                    check(call).unwrap();
+                }
+            }
             TestRunner::new(ProptestConfig::with_cases(500))
                 .run(&any_call(arch), check)
                 .unwrap();
