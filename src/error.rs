@@ -4,6 +4,7 @@
 //! of `docs/exit-codes.md`.
 
 use crate::approval::ApprovalError;
+use crate::audit::AuditError;
 use crate::confine::ConfineError;
 use crate::declaration::add_line::AddLineError;
 use crate::declaration::change::ChangeError;
@@ -11,6 +12,8 @@ use crate::declaration::store::StoreError;
 use crate::launch::LaunchError;
 use crate::plan::PlanError;
 use crate::policy::PolicyError;
+use crate::run::RunError;
+use crate::settings::SettingsError;
 use crate::surface::SurfaceError;
 
 /// A usage error, an unknown alias included.
@@ -52,6 +55,15 @@ pub enum Error {
     /// What a server says about itself.
     #[error(transparent)]
     Surface(#[from] SurfaceError),
+    /// The person's settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// What outlives a run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The audit log.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 macro_rules! each {
@@ -66,6 +78,9 @@ macro_rules! each {
             Self::Confine($error) => $value,
             Self::Launch($error) => $value,
             Self::Surface($error) => $value,
+            Self::Settings($error) => $value,
+            Self::Run($error) => $value,
+            Self::Audit($error) => $value,
         }
     };
 }
@@ -97,6 +112,9 @@ impl Error {
             Self::Change(error) => error.place(),
             Self::Store(error) => error.place(),
             Self::Approval(error) => error.place(),
+            Self::Settings(error) => error.place(),
+            Self::Run(error) => error.place(),
+            Self::Audit(error) => error.place(),
             Self::Plan(error) => error.place(),
             Self::Policy(error) => error.place(),
             Self::Launch(

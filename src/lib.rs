@@ -13,12 +13,14 @@
 //! Explanation → Prepared                              launch::permit, the one gate
 //! Prepared → Running                                  launch::launch
 //!     the shim confines itself and becomes the server confine::shim
-//! Running → messages, both ways                       relay
+//! Running → messages, both ways                       relay, owned by run
+//! what happened → a line each                         audit
 //! ```
 //!
 //! `docs/architecture.md` says what each room may do; `docs/threat-model.md` what is promised.
 
 pub(crate) mod approval;
+pub(crate) mod audit;
 pub(crate) mod cli;
 pub(crate) mod confine;
 pub(crate) mod declaration;
@@ -29,6 +31,8 @@ pub(crate) mod leftovers;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod relay;
+pub(crate) mod run;
+pub(crate) mod settings;
 pub(crate) mod surface;
 pub(crate) mod text;
 pub(crate) mod trial;

@@ -7,12 +7,10 @@ use jiff::Timestamp;
 
 use super::render;
 use crate::confine::receipt::{Exit, Started};
-use crate::confine::spec::Enforced;
 use crate::declaration::Alias;
+use crate::launch::Explanation;
 use crate::launch::receipts::{self, Named};
-use crate::launch::run_id::RunId;
 use crate::launch::search::{HURRIED, Left, Search, UNHURRIED};
-use crate::launch::{Explanation, LaunchError};
 use crate::plan::Person;
 use crate::plan::left::FileKind;
 use crate::relay::{self, Outcome};
@@ -26,7 +24,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A run that has begun and is to be recorded.
 #[derive(Debug)]
 pub(super) struct Record {
-    started: Started,
     search: Search,
     named: Named,
     /// Whose state directory keeps the receipt; nobody's where nothing is written there.
@@ -35,21 +32,12 @@ pub(super) struct Record {
 
 impl Record {
     /// For a run of what was explained, which begins now.
-    ///
-    /// # Errors
-    /// The system has no random numbers.
-    pub(super) fn begin(
-        explanation: &Explanation,
-        person: Person,
-        named: Named,
-    ) -> Result<Self, LaunchError> {
-        let run = RunId::new().map_err(LaunchError::Spawn)?;
-        Ok(Self {
-            started: receipts::started(run, explanation, now()),
+    pub(super) fn begin(explanation: &Explanation, person: Person, named: Named) -> Self {
+        Self {
             search: Search::of(explanation),
             named,
             keeper: (!explanation.ephemeral).then_some(person),
-        })
+        }
     }
 
     /// The run has ended; without an outcome the relay failed, and killed the server. What the
@@ -57,11 +45,7 @@ impl Record {
     ///
     /// # Errors
     /// The exit code where the receipt cannot be written where it should be, which was said.
-    pub(super) fn end(
-        self,
-        enforced: &Enforced,
-        outcome: Option<&Outcome>,
-    ) -> Result<(), ExitCode> {
+    pub(super) fn end(self, started: Started, outcome: Option<&Outcome>) -> Result<(), ExitCode> {
         let ended = now();
         let exit = outcome.map_or(Exit::Signal(9), |outcome| match outcome.exit {
             relay::Exit::Code(code) => Exit::Code(code),
@@ -76,10 +60,8 @@ impl Record {
             None => (UNHURRIED, UNHURRIED),
         };
         let left = self.search.look(look);
-        tell(&self.started.alias, &left, patience);
-        let receipt = self
-            .started
-            .ended(&enforced.mechanisms, ended, exit, left.recorded());
+        tell(&started.alias, &left, patience);
+        let receipt = started.ended(ended, exit, left.recorded());
         let named = self.named.write(&receipt);
         let kept = self
             .keeper

@@ -12,7 +12,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::{add, elsewhere, get, list, policy, prune, remove, rename, render, set};
+use super::{add, audit, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
 use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};
@@ -139,6 +139,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<Checked>("policy-check"),
         schema::<policy::Tested>("policy-test"),
         schema::<add::Added>("add"),
+        schema::<audit::Shown>("audit"),
         schema::<render::FailedObject<'_>>("error"),
         schema::<Explained>("explain"),
         schema::<get::Full>("get"),

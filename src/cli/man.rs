@@ -2,8 +2,24 @@
 
 use std::process::ExitCode;
 
-use super::{ManArgs, render};
+use clap::Args;
+
+use super::render;
 use crate::declaration::change::ChangeError;
+
+/// Print the manual page, in roff
+///
+/// Prints the manual page of the program, or of one command, in roff.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  supervisor man > ~/.local/share/man/man1/supervisor.1
+  supervisor man run | man -l -")]
+pub(crate) struct ManArgs {
+    /// The command; the program itself without one
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+}
 
 /// Runs the command.
 pub(super) fn run(args: &ManArgs) -> ExitCode {

@@ -6,8 +6,10 @@
 
 mod add;
 mod approve;
+mod args_audit;
 mod args_run;
 mod args_set;
+mod audit;
 mod completions;
 mod elsewhere;
 mod ended;
@@ -36,9 +38,11 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use args_audit::{AuditAction, AuditArgs};
 use args_run::RunArgs;
 use args_set::SetArgs;
 use completions::CompletionsArgs;
+use man::ManArgs;
 use policy_args::PolicyArgs;
 
 use crate::declaration::Alias;
@@ -75,6 +79,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Set(_) => set::run(&[]),
             Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
+            Command::Audit(args) => audit::run(&args),
             Command::Prune(args) => prune::run(&args),
             Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
@@ -126,6 +131,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Set(Box<SetArgs>),
     Rename(RenameArgs),
     Remove(RemoveArgs),
+    Audit(AuditArgs),
     Prune(PruneArgs),
     Policy(PolicyArgs),
     Try(TryArgs),
@@ -328,20 +334,6 @@ pub(crate) struct PruneArgs {
     /// Print an object, and ask nothing
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Print the manual page, in roff
-///
-/// Prints the manual page of the program, or of one command, in roff.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  supervisor man > ~/.local/share/man/man1/supervisor.1
-  supervisor man run | man -l -")]
-pub(crate) struct ManArgs {
-    /// The command; the program itself without one
-    #[arg(value_name = "COMMAND")]
-    pub(crate) command: Option<String>,
 }
 
 /// See attacks held: a bundled server, confined, attacks this machine

@@ -23,6 +23,19 @@ pub(crate) fn human(text: &str) -> ExitCode {
     ended(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 
+/// Whether nobody reads standard output any more.
+pub(crate) fn is_gone() -> bool {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd;
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let gone = PollFlags::POLLERR | PollFlags::POLLNVAL;
+    poll(&mut polled, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+        && polled
+            .iter()
+            .any(|one| one.revents().is_some_and(|events| events.intersects(gone)))
+}
+
 /// Writes an object with its schema, `supervisor.<name>.v1`, to standard output.
 pub(crate) fn json(name: &str, facts: &impl Serialize) -> ExitCode {
     #[derive(Serialize)]

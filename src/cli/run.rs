@@ -1,20 +1,24 @@
 //! `supervisor run ALIAS`: what a host starts in place of the server.
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::args_run::RunArgs;
 use super::ended::Record;
 use crate::cli::render;
 use crate::confine::linux::apply;
-use crate::declaration::{Alias, Tools};
+use crate::declaration::Tools;
+use crate::declaration::store::State;
 use crate::error::Error;
-use crate::exit_codes;
 use crate::launch::receipts::Named;
+use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
-use crate::plan::{RunRequest, Source, facts};
+use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
-use crate::relay::{self, Filter, Host, MAX_MESSAGE_BYTES, Refusal, Settings};
+use crate::relay::{self, Audit, Filter, Host, Server, Settings};
+use crate::run::{self, Run};
 
 /// Runs the command. Prints nothing on stdout that is not the protocol.
 pub(super) fn run(args: &RunArgs) -> ExitCode {
@@ -51,27 +55,77 @@ fn request(args: &RunArgs) -> RunRequest {
 }
 
 async fn start_and_relay(args: &RunArgs, named: Result<Named, LaunchError>) -> ExitCode {
-    let begun = named
-        .map_err(Error::from)
-        .and_then(|named| permitted(args, named));
-    match begun {
-        Ok((mut prepared, filter, record)) => {
-            say_what_differs(prepared.explanation());
-            match launch::launch(&mut prepared).await {
-                Ok(running) => relay_messages(&args.alias, running, filter, record).await,
-                Err(error) => refuse(&error.into()).await,
-            }
-        }
-        Err(error) => refuse(&error).await,
+    let person = match facts::person() {
+        Ok(person) => person,
+        Err(error) => return refuse(None, args, &error.into()).await,
+    };
+    match start(&person, args, named).await {
+        Ok(begun) => relay_messages(begun).await,
+        Err(error) => refuse(Some(&person), args, &error).await,
     }
 }
 
-fn permitted(args: &RunArgs, named: Named) -> Result<(Prepared, Filter, Record), Error> {
-    let person = facts::person()?;
-    let prepared = launch::permit(launch::prepare(&person, &request(args))?)?;
+/// A run whose server was started.
+struct Begun {
+    server: Server,
+    run: Run,
+    settings: Settings,
+    record: Record,
+}
+
+/// From the words to a running server, and what the relay must know of it.
+async fn start(
+    person: &Person,
+    args: &RunArgs,
+    named: Result<Named, LaunchError>,
+) -> Result<Begun, Error> {
+    let named = named?;
+    let (mut prepared, filter) = permitted(person, args)?;
+    let explanation = prepared.explanation();
+    say_what_differs(explanation);
+    let record = Record::begin(explanation, person.clone(), named);
+    let id = RunId::new().map_err(LaunchError::Spawn)?;
+    let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
+    let settings = settings(person, &run, explanation, filter)?;
+    let running = launch::launch(&mut prepared).await?;
+    let server = run.started(prepared.explanation(), running)?;
+    Ok(Begun {
+        server,
+        run,
+        settings,
+        record,
+    })
+}
+
+fn settings(
+    person: &Person,
+    run: &Run,
+    explanation: &Explanation,
+    filter: Filter,
+) -> Result<Settings, Error> {
+    let set = crate::settings::Settings::read(&State::open(person)?)?;
+    let timeouts = explanation.declared.timeouts;
+    let seconds = |count: NonZeroU64| Duration::from_secs(count.get());
+    Ok(Settings {
+        alias: explanation.alias.to_string(),
+        max_message_bytes: set.max_message_bytes,
+        filter,
+        start_limit: timeouts.start_s.map(seconds),
+        call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),
+        audit: match (run.is_recorded(), explanation.declared.audit_arguments) {
+            (false, _) => Audit::Off,
+            (true, false) => Audit::Digests,
+            (true, true) => Audit::Arguments,
+        },
+        breaker: run.earlier_breaker(),
+        discover: run.earlier_discover()?,
+    })
+}
+
+fn permitted(person: &Person, args: &RunArgs) -> Result<(Prepared, Filter), Error> {
+    let prepared = launch::permit(launch::prepare(person, &request(args))?)?;
     let filter = filter(args, &prepared.explanation().declared.tools)?;
-    let record = Record::begin(prepared.explanation(), person, named)?;
-    Ok((prepared, filter, record))
+    Ok((prepared, filter))
 }
 
 /// The tools that this run offers.
@@ -112,67 +166,49 @@ fn say_what_differs(explanation: &Explanation) {
     }
 }
 
-async fn relay_messages(
-    alias: &Alias,
-    running: launch::Running,
-    filter: Filter,
-    record: Record,
-) -> ExitCode {
-    let settings = Settings {
-        alias: alias.to_string(),
-        max_message_bytes: MAX_MESSAGE_BYTES,
-        after_server: || {
-            if let Err(error) = descendants::sweep() {
-                render::note(&format!("R2: {error}"));
-            }
-        },
-        filter,
-    };
+async fn relay_messages(begun: Begun) -> ExitCode {
+    let Begun {
+        server,
+        mut run,
+        settings,
+        record,
+    } = begun;
     let host = match Host::open() {
         Ok(host) => host,
         Err(error) => return render::failure("cannot use the host's pipes", &error),
     };
-    let launch::Running {
-        server,
-        enforced,
-        low,
-        home,
-    } = running;
-    for place in low {
-        render::note(&format!(
-            "{alias}: the disk of {place}, which is low; who fills it is not watched"
-        ));
-    }
-    tracing::info!(%alias, ?enforced, "confined");
-    let relayed = relay::relay(host, server, &settings).await;
+    let relayed = relay::relay(host, server, &mut run, &settings).await;
     if relayed.is_err() {
         // Nothing of it writes while it is looked at; what is left is said at the very end.
         let _ = descendants::sweep();
     }
-    // Looked at as long as it is held: another start may empty the temporary directory after.
-    let recorded = record.end(&enforced, relayed.as_ref().ok());
-    drop(home);
+    // Looked at as long as the run holds the home: another start may empty the temporary
+    // directory after.
+    let recorded = record.end(run.last_started(), relayed.as_ref().ok());
     match (relayed, recorded) {
         (Err(error), _) => render::failure("the relay failed", &error),
-        (Ok(_), Err(code)) => code,
-        (Ok(outcome), Ok(())) => ExitCode::from(outcome.exit_code()),
+        (Ok(outcome), recorded) => {
+            run.ended(&outcome);
+            recorded.map_or_else(|code| code, |()| ExitCode::from(outcome.exit_code()))
+        }
     }
 }
 
-/// Says why nothing starts: on stderr, and to a host as the answer to its first requests.
-async fn refuse(error: &Error) -> ExitCode {
+/// Says why nothing starts: on stderr, in the audit log, and to a host as the answer to its first
+/// requests.
+async fn refuse(person: Option<&Person>, args: &RunArgs, error: &Error) -> ExitCode {
     let code = render::error(error);
+    if let Some(person) = person.filter(|_| !args.ephemeral)
+        && let Err(unrecorded) = run::refused(person, &args.alias, error)
+        // Said already, where the same thing keeps both from going on.
+        && unrecorded.code() != error.code()
+    {
+        render::note(&format!("{}: {}", args.alias, unrecorded.message()));
+    }
     if !std::io::stdin().is_terminal() {
-        let refusal = Refusal {
-            number: exit_codes::rpc_number(error.code()),
-            message: error.message(),
-            code: error.code().to_owned(),
-            hint: error.hint(),
-            exit: error.exit_code(),
-        };
         // A host without pipes hears it on stderr alone.
         if let Ok(host) = Host::open() {
-            relay::refuse(host, &refusal).await;
+            relay::refuse(host, &run::refusal(error)).await;
         }
     }
     code

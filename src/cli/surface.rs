@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -24,6 +25,7 @@ use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Person, RunRequest};
 use crate::policy;
+use crate::run::kept::Kept;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
 use crate::surface::read::{self, Progress, Seen, Settings};
@@ -46,6 +48,9 @@ pub(super) fn ask(
     let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
     render::human(&format!("\n{}", render::paragraph("starting", &why)));
     let (digest, seen) = inspect(person, state, alias)?;
+    if let Some(how) = seen.discover {
+        Kept::open(state, &digest)?.learn(how, now())?;
+    }
     let approvals = Approvals::read(state)?;
     let approved = approvals.surface(&digest);
     if approved
@@ -179,6 +184,14 @@ fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, See
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command hands the time of what it learnt in"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}
+
 /// A run like any other.
 fn request(alias: &Alias) -> RunRequest {
     RunRequest::of(alias.clone())
@@ -192,7 +205,7 @@ fn start_limit(state: &State, alias: &Alias) -> Result<Duration, Error> {
         Server::Http(_) => None,
     };
     Ok(own
-        .map_or(read::START, Duration::from_secs)
+        .map_or(read::START, |seconds| Duration::from_secs(seconds.get()))
         .min(read::START))
 }
 

@@ -108,7 +108,7 @@ pub enum Namespace {
     Net,
 }
 
-/// What is known of a run once its server was started.
+/// What is known of a run while it lasts; of its server, as it was started last.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// See [`Receipt::run`].
@@ -131,6 +131,8 @@ pub struct Started {
     pub limits: BoundLimits,
     /// See [`Receipt::variables`].
     pub variables: Vec<EnvName>,
+    /// What the shims of all starts reported as in force; nothing before the first did.
+    pub reported: Option<BTreeSet<Mechanism>>,
 }
 
 /// What a look at the writable directories found after a run.
@@ -145,15 +147,25 @@ pub struct Found {
 }
 
 impl Started {
-    /// The receipt of the run, once it has ended. `reported` is what the shim said is in force.
+    /// The server was started, or started again, as `last` says; `reported` is what the shim said
+    /// is in force. What one start went without does not stand for the run.
+    pub fn confined(&mut self, last: Self, reported: BTreeSet<Mechanism>) {
+        let reported = match &self.reported {
+            Some(earlier) => earlier & &reported,
+            None => reported,
+        };
+        *self = Self {
+            run: self.run,
+            started: self.started,
+            reported: Some(reported),
+            ..last
+        };
+    }
+
+    /// The receipt of the run, once it has ended.
     #[must_use]
-    pub fn ended(
-        self,
-        reported: &BTreeSet<Mechanism>,
-        ended: Timestamp,
-        exit: Exit,
-        found: Found,
-    ) -> Receipt {
+    pub fn ended(self, ended: Timestamp, exit: Exit, found: Found) -> Receipt {
+        let reported = self.reported.unwrap_or_default();
         Receipt {
             run: self.run,
             alias: self.alias,
@@ -167,9 +179,9 @@ impl Started {
             promises: self
                 .planned
                 .into_iter()
-                .map(|planned| enforced(planned, reported))
+                .map(|planned| enforced(planned, &reported))
                 .collect(),
-            namespaces: namespaces(reported),
+            namespaces: namespaces(&reported),
             limits: self.limits,
             variables: self.variables,
             contacted: Vec::new(),
@@ -272,6 +284,51 @@ mod tests {
     fn what_the_supervisor_does_itself_no_shim_reports() {
         let held = planned(State::Held, &[Mechanism::Check, Mechanism::Watch]);
         assert_eq!(enforced(held.clone(), &BTreeSet::new()), held);
+    }
+
+    #[test]
+    fn what_one_start_of_a_run_went_without_does_not_stand_for_the_run() {
+        let both = [Mechanism::MountNamespace, Mechanism::LandlockFiles];
+        let start = |second: i64| Started {
+            run: RunId::new().unwrap(),
+            alias: "notes".parse().unwrap(),
+            digest: "ab".repeat(32).parse().unwrap(),
+            program: Ran {
+                found: "/bin/x".into(),
+                resolved: "/bin/x".into(),
+                sha256: Some(second.to_string()),
+                differs: None,
+            },
+            started: Timestamp::from_second(second).unwrap(),
+            kernel: "6.8".to_owned(),
+            landlock_abi: 6,
+            planned: vec![planned(State::Held, &both)],
+            limits: crate::declaration::Limits::DEFAULT,
+            variables: Vec::new(),
+            reported: None,
+        };
+        let at = Timestamp::from_second(9).unwrap();
+        let first = start(0);
+        let run = first.run;
+        let ended = |starts: &[&[Mechanism]]| {
+            let mut started = first.clone();
+            for (second, reported) in (1..).zip(starts) {
+                started.confined(start(second), reported.iter().copied().collect());
+            }
+            started.ended(at, Exit::Code(0), Found::default())
+        };
+        let none = ended(&[]);
+        assert_eq!(none.promises[0].state, State::Unheld);
+        let twice = ended(&[&both, &both]);
+        assert_eq!(twice.promises[0].state, State::Held);
+        assert_eq!((twice.run, twice.started), (run, Timestamp::UNIX_EPOCH));
+        assert_eq!(twice.program.sha256.as_deref(), Some("2"));
+        for starts in [[&both[1..], &both], [&both, &both[1..]]] {
+            let less = ended(&starts);
+            assert_eq!(less.promises[0].state, State::Unheld);
+            assert_eq!(less.promises[0].mechanisms, [Mechanism::LandlockFiles]);
+            assert_eq!(less.namespaces, []);
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ prop_compose! {
         if flags[2] { stdio.pin.insert(Pin::Program); }
         stdio.audit_arguments = flags[3];
         stdio.tools.include = globs;
-        stdio.timeouts.call_s = seconds;
+        stdio.timeouts.call_s = seconds.and_then(std::num::NonZeroU64::new);
         stdio
     }
 }

@@ -34,7 +34,7 @@ const LOCK: &str = ".lock";
 /// What a file is called while it is written: the name between these two.
 const FRESH: [&str; 2] = [".", ".new"];
 /// Mode 0600.
-const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
+pub(super) const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 const READING: OFlag = OFlag::O_RDONLY
     .union(OFlag::O_DIRECTORY)
     .union(OFlag::O_NOFOLLOW)
@@ -43,7 +43,7 @@ const READING: OFlag = OFlag::O_RDONLY
 /// A directory of ours, held open.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    fd: OwnedFd,
+    pub(super) fd: OwnedFd,
     path: PathBuf,
 }
 
@@ -162,7 +162,11 @@ impl Folder {
     }
 
     /// Opens a file of ours; `None` where it is not there.
-    fn open_file(&self, name: &str, access: OFlag) -> Result<Option<OwnedFd>, FileError> {
+    pub(super) fn open_file(
+        &self,
+        name: &str,
+        access: OFlag,
+    ) -> Result<Option<OwnedFd>, FileError> {
         let path = self.path.join(name);
         let fail = |problem| FileError::new(&path, problem);
         // Looked at before it is opened: opening a device or a FIFO may act or hang.
@@ -200,6 +204,11 @@ impl Folder {
     /// # Errors
     /// Another command holds it for too long; the lock file is not ours.
     pub(crate) fn lock(&self) -> Result<Locked<'_>, FileError> {
+        self.lock_within(PATIENCE)
+    }
+
+    /// The same for who cannot wait that long, with the same errors.
+    pub(crate) fn lock_within(&self, patience: Duration) -> Result<Locked<'_>, FileError> {
         let path = self.path.join(LOCK);
         let start = Instant::now();
         loop {
@@ -216,7 +225,7 @@ impl Folder {
                 }
                 // Somebody removed the file, and the next command would lock another one.
                 Ok(_) => {}
-                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < PATIENCE => {}
+                Err((_, Errno::EWOULDBLOCK | Errno::EINTR)) if start.elapsed() < patience => {}
                 Err((_, Errno::EWOULDBLOCK)) => return Err(FileError::new(&path, Problem::Locked)),
                 Err((_, error)) => return Err(FileError::io(&path, "locked", error)),
             }

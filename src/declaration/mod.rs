@@ -20,6 +20,7 @@ pub(crate) mod file;
 pub(crate) mod file_error;
 pub(crate) mod hash;
 pub(crate) mod loader;
+pub(crate) mod log_file;
 pub(crate) mod names;
 pub(crate) mod place;
 pub(crate) mod prefix;
@@ -30,6 +31,7 @@ pub(crate) mod trust;
 pub(crate) mod url;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -335,8 +337,8 @@ pub struct Tools {
 pub struct Timeouts {
     /// For the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_s: Option<u64>,
+    pub start_s: Option<NonZeroU64>,
     /// For one call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_s: Option<u64>,
+    pub call_s: Option<NonZeroU64>,
 }

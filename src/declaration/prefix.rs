@@ -14,6 +14,12 @@ const WHOLE: usize = 64;
 pub struct DigestPrefix(String);
 
 impl DigestPrefix {
+    /// The whole of a digest: that one alone.
+    #[must_use]
+    pub fn of(digest: &Digest) -> Self {
+        Self(digest.as_str().to_owned())
+    }
+
     /// Whether a digest begins with it.
     #[must_use]
     pub fn begins(&self, digest: &Digest) -> bool {
@@ -58,6 +64,7 @@ mod tests {
                 "{pins}"
             );
         }
+        assert!(DigestPrefix::of(&digest).begins(&digest));
         assert!(!"a1b2c3d5".parse::<DigestPrefix>().unwrap().begins(&digest));
         for bad in ["", "a1b2c3d", "a1b2c3dg", &"a".repeat(65), " a1b2c3d4"] {
             assert_eq!(bad.parse::<DigestPrefix>(), Err(PrefixError), "{bad}");

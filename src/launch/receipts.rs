@@ -200,6 +200,7 @@ pub(crate) fn started(run: RunId, explanation: &Explanation, now: Timestamp) -> 
             .filter(|variable| variable.source != Source::Unset)
             .map(|variable| variable.name.clone())
             .collect(),
+        reported: None,
     }
 }
 

@@ -1,5 +1,4 @@
 use super::*;
-use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::confine::receipt::{Exit, Found, Ran};
@@ -38,13 +37,14 @@ fn receipt() -> Receipt {
             file_size: 4,
         },
         variables: Vec::new(),
+        reported: None,
     };
     let found = Found {
         repositories: vec!["/a/\u{202e}b\n/.git".to_owned()],
         ..Found::default()
     };
     let ended = Timestamp::UNIX_EPOCH;
-    started.ended(&BTreeSet::new(), ended, Exit::Code(0), found)
+    started.ended(ended, Exit::Code(0), found)
 }
 
 #[test]

@@ -23,10 +23,16 @@ pub(super) const TOO_LONG: i64 = -31_121;
 pub(super) const UNREADABLE: i64 = -31_122;
 /// Too many requests wait for an answer (`too-many-requests`).
 pub(super) const TOO_MANY: i64 = -31_123;
+/// The server failed over and over and is left alone (`breaker-open`).
+pub(super) const BREAKER_OPEN: i64 = -31_127;
+/// A request was not answered in its time (`call-timeout`).
+pub(super) const CALL_TIMEOUT: i64 = -31_128;
+/// The server answered nothing in the time that its start may take (`start-timeout`).
+pub(super) const START_TIMEOUT: i64 = -31_129;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 7] = [
+pub(crate) const OWN: [(&str, i64); 10] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
@@ -34,6 +40,9 @@ pub(crate) const OWN: [(&str, i64); 7] = [
     named_over(Over::Memory { limit: 0 }),
     named_over(Over::Processes { limit: 0 }),
     named_over(Over::Disk { free: 0, floor: 0 }),
+    ("breaker-open", BREAKER_OPEN),
+    ("call-timeout", CALL_TIMEOUT),
+    ("start-timeout", START_TIMEOUT),
 ];
 
 #[cfg(test)]
@@ -99,6 +108,14 @@ pub(super) fn result(id: &Id, result: &serde_json::Value) -> Vec<u8> {
     .into_bytes()
 }
 
+/// Tells a server that nobody waits for a request any more, as one line.
+pub(super) fn cancelled(id: &Id) -> Vec<u8> {
+    let (id, reason) = (id.json(), "the time of the request ran out");
+    let params = format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#);
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}\n")
+        .into_bytes()
+}
+
 /// The refusal of a run, to one request.
 pub(super) fn refusal(id: &Id, refusal: &Refusal) -> Vec<u8> {
     let data = Data {
@@ -130,7 +147,7 @@ pub(crate) fn stopped(exit: Exit, end: End) -> String {
         ),
         End::Signalled(number) => format!("{fate}, since the supervisor got {},", signal(number)),
         End::Over(over) => format!("{fate}, since {over},"),
-        End::ServerEnded | End::ServerClosed => fate,
+        End::ServerEnded | End::ServerClosed | End::NotStarted => fate,
     }
 }
 

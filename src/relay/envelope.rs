@@ -1,7 +1,7 @@
 //! Reads of a message what the relay needs to know, and nothing that is not there.
 //!
-//! Pure. One pass over the line, no copy of it: the members at the top, and two names inside
-//! `params`. What the relay and the host (or the server) could read differently is no message:
+//! Pure. One pass over the line, no copy of it: the members at the top, and a few inside
+//! `params` ([`super::params`]). What the relay and the host (or the server) could read differently is no message:
 //! a member named twice, a member whose name differs from one of ours in letter case only (some
 //! decoders take those), an id that is neither a string nor an integer. Numbers are compared by
 //! their digits and never turned into a float. Depth costs no stack.
@@ -9,8 +9,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use super::params::{Name, Params};
 
 /// The longest id, in bytes as written. Ids are kept while a request is open.
 pub(super) const MAX_ID_BYTES: usize = 1_024;
@@ -71,29 +73,74 @@ pub(super) enum Message<'a> {
         params: Params<'a>,
     },
     /// Answers; without an id that a request can have, nobody.
-    Response { id: Option<Id> },
+    Response { id: Option<Id>, reply: Reply<'a> },
 }
 
-/// The two members of `params` that the relay looks at, as JSON.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Params<'a> {
-    /// `name`: of a tool or a prompt.
-    name: Option<&'a str>,
-    /// `requestId`: of a cancelled request.
-    request: Option<&'a str>,
-    /// One of them stood there twice.
-    twice: bool,
+/// What an answer says, as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reply<'a> {
+    /// The value of `result`.
+    Result(&'a str),
+    /// The object of `error`.
+    Error(&'a str),
 }
 
-impl Params<'_> {
-    /// The name of the tool or prompt.
-    pub(super) fn name(&self) -> Option<String> {
-        self.name.and_then(|json| serde_json::from_str(json).ok())
+impl Reply<'_> {
+    /// The code of an error, 0 where it has none that is an integer; `None` of a result.
+    pub(super) fn code(&self) -> Option<i64> {
+        let Self::Error(json) = self else {
+            return None;
+        };
+        Some(
+            flagged(json, "code")
+                .and_then(|code| code.parse().ok())
+                .unwrap_or(0),
+        )
     }
 
-    /// The id of the request that is cancelled.
-    pub(super) fn request(&self) -> Option<Id> {
-        self.request.and_then(Id::read)
+    /// Whether it is a result that says `"isError": true`.
+    pub(super) fn is_tool_error(&self) -> bool {
+        match self {
+            Self::Result(json) => flagged(json, "isError") == Some("true"),
+            Self::Error(_) => false,
+        }
+    }
+}
+
+/// The value of a member of an object; the last, where it stands there more than once.
+fn flagged<'a>(json: &'a str, name: &'static str) -> Option<&'a str> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    Member(name).deserialize(&mut reader).ok()?
+}
+
+/// Reads the one member of that name, and passes over the others.
+struct Member(&'static str);
+
+impl<'de> DeserializeSeed<'de> for Member {
+    type Value = Option<&'de str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Member {
+    type Value = Option<&'de str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut found = None;
+        while let Some(Name(name)) = map.next_key()? {
+            if name == self.0 {
+                found = Some(map.next_value::<&RawValue>()?.get());
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -155,7 +202,7 @@ struct Members<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<Params<'a>>,
-    result: bool,
+    result: Option<&'a str>,
     error: Option<&'a str>,
     others: Vec<Cow<'a, str>>,
     fault: Option<Malformed>,
@@ -170,12 +217,12 @@ impl<'a> Members<'a> {
             return Err(Malformed::Version);
         }
         let params = self.params.unwrap_or_default();
-        if params.twice {
+        if params.is_ambiguous() {
             return Err(Malformed::Twice);
         }
         let error_is_object = self.error.is_none_or(|json| json.starts_with('{'));
         match (self.method, self.result, self.error) {
-            (Some(json), false, None) => {
+            (Some(json), None, None) => {
                 let method = string(json).ok_or(Malformed::Shape)?;
                 let Some(id) = self.id else {
                     return Ok(Message::Notification { method, params });
@@ -183,13 +230,8 @@ impl<'a> Members<'a> {
                 let id = Id::read(id).ok_or(Malformed::Id)?;
                 Ok(Message::Request { id, method, params })
             }
-            (None, true, None) | (None, false, Some(_)) if error_is_object => match self.id {
-                Some(id) if id.starts_with(['[', '{', 't', 'f']) => Err(Malformed::Id),
-                Some(id) => Ok(Message::Response { id: Id::read(id) }),
-                // An error about a request whose id could not be read has none (2025-11-25).
-                None if self.error.is_some() => Ok(Message::Response { id: None }),
-                None => Err(Malformed::Shape),
-            },
+            (None, Some(json), None) => answer(self.id, Reply::Result(json)),
+            (None, None, Some(json)) if error_is_object => answer(self.id, Reply::Error(json)),
             _ => Err(Malformed::Shape),
         }
     }
@@ -221,10 +263,10 @@ impl<'a> Members<'a> {
                 .error
                 .replace(map.next_value::<&RawValue>()?.get())
                 .is_some(),
-            "result" => {
-                map.next_value::<IgnoredAny>()?;
-                std::mem::replace(&mut self.result, true)
-            }
+            "result" => self
+                .result
+                .replace(map.next_value::<&RawValue>()?.get())
+                .is_some(),
             _ => {
                 map.next_value::<IgnoredAny>()?;
                 self.other(name);
@@ -250,6 +292,17 @@ impl<'a> Members<'a> {
     }
 }
 
+fn answer<'a>(id: Option<&str>, reply: Reply<'a>) -> Result<Message<'a>, Malformed> {
+    let id = match id {
+        Some(id) if id.starts_with(['[', '{', 't', 'f']) => return Err(Malformed::Id),
+        Some(id) => Id::read(id),
+        // An error about a request whose id could not be read has none (2025-11-25).
+        None if matches!(reply, Reply::Error(_)) => None,
+        None => return Err(Malformed::Shape),
+    };
+    Ok(Message::Response { id, reply })
+}
+
 /// A name as a decoder that ignores letter case sees it (Go's also takes U+017F for s, and the
 /// Kelvin sign for k). Names longer than any of ours are cut: they equal none.
 fn fold(name: &str) -> String {
@@ -270,28 +323,6 @@ fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-/// The name of a member, borrowed where nothing is escaped.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Name<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member's name")
-            }
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
-            }
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Reader)
-    }
-}
-
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
@@ -309,68 +340,6 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
         }
         deserializer.deserialize_map(Reader)
-    }
-}
-
-impl<'de> Deserialize<'de> for Params<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParamsReader)
-    }
-}
-
-/// Reads any value; only an object has anything to tell.
-struct ParamsReader;
-
-impl<'de> Visitor<'de> for ParamsReader {
-    type Value = Params<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let mut params = Params::default();
-        while let Some(Name(name)) = map.next_key()? {
-            let slot = match &*name {
-                "name" => &mut params.name,
-                "requestId" => &mut params.request,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            params.twice |= slot.replace(map.next_value::<&RawValue>()?.get()).is_some();
-        }
-        Ok(params)
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Params::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Params::default())
     }
 }
 

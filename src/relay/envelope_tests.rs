@@ -11,7 +11,7 @@ fn fault(line: &str) -> Malformed {
 fn id(line: &str) -> Option<Id> {
     match read(line.as_bytes()) {
         Ok(Message::Request { id, .. }) => Some(id),
-        Ok(Message::Response { id }) => id,
+        Ok(Message::Response { id, .. }) => id,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -45,11 +45,10 @@ fn the_three_shapes() {
         r#"{"jsonrpc":"2.0","id":1,"extra":{"unknown":[true]},"result":{"":0}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"big":123456789012345678901234567890,"x":1e999,"t":"\ud800\u0000"}}"#,
     ] {
-        assert_eq!(
-            read(ok.as_bytes()),
-            Ok(Message::Response {
-                id: Some(Id::Integer("1".into()))
-            })
+        let id = Id::Integer("1".into());
+        assert!(
+            matches!(read(ok.as_bytes()), Ok(Message::Response { id: Some(read), .. }) if read == id),
+            "{ok}"
         );
     }
     for params in ["null", "[1,[2]]", "7", "-1.5", "true", "\"x\"", "{}"] {
@@ -214,12 +213,43 @@ proptest! {
             let (id, method) = match &message {
                 Message::Request { id, method, .. } => (Some(id), Some(&**method)),
                 Message::Notification { method, .. } => (None, Some(&**method)),
-                Message::Response { id } => (id.as_ref(), None),
+                Message::Response { id, .. } => (id.as_ref(), None),
             };
             prop_assert_eq!(value.get("method").and_then(|m| m.as_str()), method);
             if let Some(id) = id {
                 prop_assert_eq!(value.get("id").map(ToString::to_string), Some(id.json()));
             }
         }
+    }
+}
+
+#[test]
+fn an_answer_tells_an_error_from_a_result() {
+    for (reply, code, tool_error) in [
+        (
+            r#""error":{"code":-32603,"message":"m"}"#,
+            Some(-32_603),
+            false,
+        ),
+        (r#""error":{"code":1.5}"#, Some(0), false),
+        (r#""error":{}"#, Some(0), false),
+        (r#""result":{"content":[],"isError":true}"#, None, true),
+        (r#""result":{"isErr\u006fr":true}"#, None, true),
+        (
+            r#""result":{"isError":false,"a":{"isError":true}}"#,
+            None,
+            false,
+        ),
+        (r#""result":[true]"#, None, false),
+    ] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,{reply}}}"#);
+        let Ok(Message::Response { reply, .. }) = read(line.as_bytes()) else {
+            panic!("{line}")
+        };
+        assert_eq!(
+            (reply.code(), reply.is_tool_error()),
+            (code, tool_error),
+            "{line}"
+        );
     }
 }

@@ -5,15 +5,11 @@
 //! and is no boundary for the server, which never notices.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use globset::{Glob, GlobMatcher};
-use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::gate::EXCERPT;
-use super::sanitize;
+use super::params::Pairs;
 
 /// Names of tools that are remembered; a server with more is no server for a model.
 const MOST: usize = 10_000;
@@ -27,7 +23,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    fn matches(&self, name: &str) -> bool {
+    /// Whether a name is one of those it means.
+    pub(crate) fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 }
@@ -65,11 +62,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it leaves nothing out.
-    pub(super) fn is_open(&self) -> bool {
-        self.only.is_empty() && self.include.is_empty() && self.exclude.is_empty()
-    }
-
     /// Whether a tool of that name is offered.
     pub(super) fn offers(&self, name: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|one| one.matches(name));
@@ -102,11 +94,8 @@ impl Filter {
 pub(super) enum Called {
     /// It is passed on.
     Offered,
-    /// The tool is left out; whether its refusal may carry structured content.
-    Refused {
-        /// The tool was seen, and declares no `outputSchema`.
-        structured: bool,
-    },
+    /// The tool is left out.
+    Refused,
     /// The tool is left out, and the server's list, which was seen whole, does not name it.
     Unknown,
 }
@@ -134,16 +123,22 @@ impl Tools {
         }
     }
 
+    /// Whether the refusal of a call may carry structured content: the tool was seen, and declares
+    /// no `outputSchema` that a strict client would hold it against.
+    pub(super) fn is_unstructured(&self, name: &str) -> bool {
+        self.seen.get(name) == Some(&false)
+    }
+
     /// What becomes of a call to a tool; one without a name is the server's to refuse.
     pub(super) fn call(&self, name: Option<&str>) -> Called {
         match name {
-            Some(name) if !self.filter.offers(name) => match self.seen.get(name) {
-                Some(output) => Called::Refused {
-                    structured: !output,
-                },
-                None if self.whole && self.seen.len() < MOST => Called::Unknown,
-                None => Called::Refused { structured: false },
-            },
+            Some(name) if !self.filter.offers(name) => {
+                if self.whole && !self.seen.contains_key(name) && self.seen.len() < MOST {
+                    Called::Unknown
+                } else {
+                    Called::Refused
+                }
+            }
             _ => Called::Offered,
         }
     }
@@ -151,9 +146,6 @@ impl Tools {
     /// An answer to `tools/list` without what is left out: `None` where all of it stays, and
     /// then its bytes do.
     pub(super) fn list(&mut self, line: &[u8]) -> Option<Vec<u8>> {
-        if self.filter.is_open() {
-            return None;
-        }
         let text = std::str::from_utf8(line).ok()?;
         let mut out: Option<String> = None;
         let mut copied = 0;
@@ -237,94 +229,6 @@ fn arrays(text: &str) -> (Vec<&RawValue>, bool) {
         }
     }
     (arrays, more)
-}
-
-/// Whether a request is of the 2026-07-28 era: each of its requests names the version.
-pub(super) fn is_modern(line: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(line) else {
-        return false;
-    };
-    let inside = |json: &str, name: &str| {
-        let Pairs(members) = serde_json::from_str::<Pairs<'_>>(json).ok()?;
-        let found = members.into_iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.get().to_owned())
-    };
-    inside(text, "params")
-        .and_then(|params| inside(&params, "_meta"))
-        .and_then(|meta| inside(&meta, "io.modelcontextprotocol/protocolVersion"))
-        .is_some()
-}
-
-/// The refusal of a call to a tool that is left out: a tool result, not a protocol error, so
-/// that a model reads it.
-#[derive(Serialize)]
-struct Refused<'a> {
-    tool: &'a str,
-    refused: bool,
-    layer: &'static str,
-    reason: &'static str,
-    requires: [&'a str; 0],
-    granted: [&'a str; 0],
-    retry_will_succeed: bool,
-}
-
-/// The `result` of a refused call; `modern` where the request is of the 2026-07-28 era.
-pub(super) fn refusal(
-    alias: &str,
-    tool: &str,
-    structured: bool,
-    modern: bool,
-) -> serde_json::Value {
-    let refused = Refused {
-        tool,
-        refused: true,
-        layer: "filter",
-        reason: "tool-filtered",
-        requires: [],
-        granted: [],
-        retry_will_succeed: false,
-    };
-    let text = format!(
-        "supervisor refused the call: {alias} does not offer the tool {} in this run (filter). A retry will not help.",
-        sanitize::excerpt(tool.as_bytes(), EXCERPT)
-    );
-    let mut result = serde_json::json!({
-        "content": [{"type": "text", "text": text}],
-        "isError": true,
-        "_meta": {"supervisor/refusal": refused},
-    });
-    if let Some(members) = result.as_object_mut() {
-        if structured {
-            members.insert("structuredContent".to_owned(), serde_json::json!(refused));
-        }
-        if modern {
-            members.insert("resultType".to_owned(), "complete".into());
-        }
-    }
-    result
-}
-
-/// An object's members in their order, with the values as they are written.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Pairs<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Pairs<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
 }
 
 #[cfg(test)]

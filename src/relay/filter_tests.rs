@@ -80,13 +80,13 @@ fn calls_by_what_was_seen() {
     let mut tools = Tools::new(filter(&["a*"], &[], &[]));
     assert_eq!(tools.call(Some("a1")), Called::Offered);
     assert_eq!(tools.call(None), Called::Offered);
-    assert_eq!(tools.call(Some("b")), Called::Refused { structured: false });
+    assert_eq!(tools.call(Some("b")), Called::Refused);
     tools.list(
         br#"{"result":{"tools":[{"name":"b"},{"name":"c","outputSchema":{}}],"nextCursor":"2"}}"#,
     );
-    assert_eq!(tools.call(Some("b")), Called::Refused { structured: true });
-    assert_eq!(tools.call(Some("c")), Called::Refused { structured: false });
-    assert_eq!(tools.call(Some("d")), Called::Refused { structured: false });
+    assert_eq!(tools.call(Some("b")), Called::Refused);
+    assert_eq!(tools.call(Some("c")), Called::Refused);
+    assert_eq!(tools.call(Some("d")), Called::Refused);
     tools.list(br#"{"result":{"tools":[]}}"#);
     assert_eq!(tools.call(Some("d")), Called::Unknown);
     assert_eq!(
@@ -110,19 +110,6 @@ fn a_pattern_that_matches_nothing_is_named_once() {
         ]
     );
     assert!(tools.idle().is_empty());
-}
-
-#[test]
-fn a_refusal_has_the_shape_that_models_and_clients_read() {
-    let result = refusal("weather", "set_\u{202e}x", true, true);
-    let refused = &result["_meta"]["supervisor/refusal"];
-    assert_eq!(refused["layer"], "filter");
-    assert_eq!(refused["retry_will_succeed"], false);
-    assert_eq!(&result["structuredContent"], refused);
-    assert_eq!(result["resultType"], "complete");
-    assert_eq!(result["isError"], true);
-    let plain = refusal("weather", "x", false, false);
-    assert!(plain.get("structuredContent").is_none() && plain.get("resultType").is_none());
 }
 
 proptest::proptest! {

@@ -75,6 +75,13 @@ impl Inbox {
         }
     }
 
+    /// Another writer begins: what is left of a line is forgotten.
+    pub(super) fn renew(&mut self) {
+        (self.start, self.scanned, self.end) = (0, 0, 0);
+        (self.skipping, self.skipped, self.given_up) = (false, 0, false);
+        self.seen = Salvage::default();
+    }
+
     /// Where the next bytes are to be read to; never empty. Ranges given out before are void
     /// after this call.
     pub(super) fn room(&mut self) -> &mut [u8] {

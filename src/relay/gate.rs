@@ -1,15 +1,28 @@
-//! What becomes of each line. The place of every later rule (surface, calls, eras, breaker).
+//! What becomes of each line. The place of every rule (surface, calls, eras, breaker).
 //!
-//! Pure: a line and the ledgers go in, a [`Step`] comes out; the bytes of what is forwarded are
-//! not touched but in a list of tools that is narrowed. Today it forwards every well-formed message and does what framing itself asks
-//! for: answers what cannot be passed on, keeps from the host what is no message, and lets
-//! through one answer a request; and leaves out the tools that the run does not offer.
+//! Pure: a line, the ledgers and the time go in, a [`Step`] comes out; the bytes of what is
+//! forwarded are not touched but in a list of tools that is narrowed. It answers what cannot be
+//! passed on, keeps from the host what is no message, and lets through one answer a request.
+//! A call passes the layers one after the other ([`Gate::refusal`]); the first that refuses it
+//! answers. What follows beside the line (events, the breaker, another server) stands in
+//! [`Gate::effects`], which the loop empties after each line.
 
-use super::answer::{self, Data};
-use super::envelope::{self, Id, Malformed, Message, Params};
-use super::filter::{self, Called, Tools};
-use super::ledger::{Answer, Full, Ledger, Open};
-use super::{Counters, End, Exit, Settings, sanitize};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::answer;
+use super::breaker::{Breaker, Verdict};
+use super::envelope::{self, Id, Malformed, Message, Reply};
+use super::era::{self, Discover, Session};
+use super::filter::Tools;
+use super::ledger::{Answer, Asked, Full, Ledger};
+use super::limits::Limits;
+use super::params::Params;
+use super::replay::Replay;
+use super::{Counters, End, Exit, Refusal, Settings, sanitize};
+use crate::audit::Event;
 
 /// Requests of the host that may wait for the server.
 pub(super) const MAX_ASKED: usize = 4_096;
@@ -17,9 +30,11 @@ pub(super) const MAX_ASKED: usize = 4_096;
 pub(super) const MAX_CALLED: usize = 1_024;
 /// Characters of a line that a note shows.
 pub(super) const EXCERPT: usize = 160;
+pub(super) const CALL: &str = "tools/call";
 const CANCELLED: &str = "notifications/cancelled";
+const PROGRESS: &str = "notifications/progress";
 /// The one request of the host's that the server may cancel (2026-07-28).
-const LISTEN: &str = "subscriptions/listen";
+pub(super) const LISTEN: &str = "subscriptions/listen";
 
 /// What becomes of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,10 +70,27 @@ pub(super) enum Fault {
     HostGarbage,
     HostAnswer,
     TooMany,
+    ServerRequest,
+}
+
+impl Fault {
+    /// The word of the record.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Junk => "junk",
+            Self::Dropped => "answer-dropped",
+            Self::LongFromServer => "message-too-long",
+            Self::LongFromHost => "host-message-too-long",
+            Self::HostGarbage => "host-garbage",
+            Self::HostAnswer => "host-answer-dropped",
+            Self::TooMany => "too-many-requests",
+            Self::ServerRequest => "server-request",
+        }
+    }
 }
 
 /// Why the server answers nothing any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Gone {
     /// It ended.
     Ended(Exit),
@@ -66,6 +98,44 @@ pub(super) enum Gone {
     Stopped(Exit, End),
     /// It lives and closed its stdout.
     Mute,
+    /// It did not answer its first request in this time.
+    Slow(Duration),
+    /// Another takes its place: the host turned to the other era.
+    Replaced,
+    /// Started again, it answered `initialize` otherwise than before.
+    Differs,
+    /// It is not started again.
+    Refused(Box<Refusal>),
+}
+
+/// The time, as the rules need it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// For waits.
+    pub(super) at: Instant,
+    /// For what outlives the run.
+    pub(super) of_day: Timestamp,
+}
+
+/// What follows beside what is passed on.
+#[derive(Debug, PartialEq)]
+pub(super) enum Effect {
+    /// For the record.
+    Event(Event),
+    /// The breaker is to be told.
+    Verdict(Verdict),
+    /// How the server takes `server/discover` is news.
+    Discover(Discover),
+    /// Lines of ours for the host, before what else follows.
+    ToHost(Vec<u8>),
+    /// The next line is for another server: this one is to go.
+    NewServer,
+    /// The words said again were answered as before: this is said next.
+    Replayed(Vec<u8>),
+    /// They were answered otherwise.
+    Differs,
+    /// A person is told.
+    Note(String),
 }
 
 /// The state the rules need.
@@ -73,26 +143,41 @@ pub(super) enum Gone {
 pub(super) struct Gate {
     pub(super) alias: String,
     pub(super) cap: usize,
+    pub(super) now: Moment,
     pub(super) asked: Ledger,
     pub(super) called: Ledger,
-    tools: Tools,
-    /// What a person is to be told.
-    pub(super) notes: Vec<String>,
-    gone: Option<Gone>,
+    pub(super) session: Session,
+    pub(super) replay: Replay,
+    pub(super) breaker: Breaker,
+    pub(super) limits: Limits,
+    /// Deaths since the last answer.
+    pub(super) deaths: u32,
+    pub(super) tools: Tools,
+    pub(super) effects: Vec<Effect>,
+    /// No server is there: it ended, and the next request has it started again.
+    pub(super) away: bool,
+    pub(super) gone: Option<Gone>,
     /// What happened so far.
     pub(super) counters: Counters,
 }
 
 impl Gate {
     /// The gate of one run.
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, now: Moment) -> Self {
         Self {
             alias: settings.alias.clone(),
             cap: settings.max_message_bytes,
+            now,
             asked: Ledger::new(MAX_ASKED),
             called: Ledger::new(MAX_CALLED),
+            session: Session::new(settings.discover, now.at),
+            replay: Replay::default(),
+            breaker: settings.breaker,
+            limits: Limits::new(settings),
+            deaths: 0,
             tools: Tools::new(settings.filter.clone()),
-            notes: Vec::new(),
+            effects: Vec::new(),
+            away: false,
             gone: None,
             counters: Counters::default(),
         }
@@ -107,16 +192,21 @@ impl Gate {
     pub(super) fn host_line(&mut self, line: &[u8]) -> Step {
         let step = match envelope::read(line) {
             Ok(Message::Request { id, method, params }) => self.request(line, id, &method, &params),
-            Ok(_) if self.gone.is_some() => Step::Skip,
+            Ok(Message::Response { id, .. }) => self.host_answer(id.as_ref()),
             Ok(Message::Notification { method, params }) => {
-                if method == CANCELLED
-                    && let Some(id) = params.request()
-                {
-                    self.asked.cancel(&id);
+                if method == CANCELLED {
+                    self.host_cancels(&params);
                 }
-                Step::Forward
+                if self.gone.is_some() || self.away {
+                    Step::Skip
+                } else {
+                    if method == era::INITIALIZED {
+                        self.session.initialized();
+                        self.replay.initialized(line);
+                    }
+                    Step::Forward
+                }
             }
-            Ok(Message::Response { id }) => self.host_answer(id.as_ref()),
             Err(Malformed::Blank) => Step::Skip,
             Err(fault) => self.host_garbage(line, &fault),
         };
@@ -129,14 +219,16 @@ impl Gate {
     /// A line of the server's, without its LF.
     pub(super) fn server_line(&mut self, line: &[u8]) -> Step {
         let step = match envelope::read(line) {
-            Ok(Message::Request { id, method, .. }) => self.call(id, &method),
+            Ok(Message::Request { id, method, .. }) => self.call(line, id, &method),
             Ok(Message::Notification { method, params }) => {
-                if method == CANCELLED {
-                    self.server_cancels(&params);
+                match (&*method, params.progress()) {
+                    (CANCELLED, _) => self.server_cancels(&params),
+                    (PROGRESS, Some(token)) => self.asked.progress(&token, self.now.at),
+                    _ => {}
                 }
                 Step::Forward
             }
-            Ok(Message::Response { id }) => self.server_answer(line, id.as_ref()),
+            Ok(Message::Response { id, reply }) => self.server_answer(line, id.as_ref(), &reply),
             Err(Malformed::Blank) => Step::Skip,
             Err(fault) => self.junk(line, &fault.to_string()),
         };
@@ -146,69 +238,27 @@ impl Gate {
         step
     }
 
-    fn request(&mut self, line: &[u8], id: Id, method: &str, params: &Params<'_>) -> Step {
-        let tool = if method == "tools/call" {
-            params.name()
-        } else {
-            None
+    fn call(&mut self, line: &[u8], id: Id, method: &str) -> Step {
+        if self.session.era() == Some(era::Era::Modern) {
+            // 2026-07-28: a server writes no requests, and reads no answers.
+            self.counters.junk += 1;
+            let note = format!(
+                "a request of the server's, which this era has not, was dropped: {}",
+                sanitize::excerpt(line, EXCERPT)
+            );
+            return self.noted(Vec::new(), Vec::new(), Fault::ServerRequest, note);
+        }
+        let asked = Asked {
+            method: method.to_owned(),
+            tool: None,
+            modern: false,
+            token: None,
+            bytes: line.len(),
+            arguments: (String::new(), None),
+            since: self.now.at,
+            limit: None,
         };
-        if let Some(gone) = self.gone {
-            return self.answered(self.ended(&id, method, tool.as_deref(), gone));
-        }
-        if method == "tools/call"
-            && self.asked.get(&id).is_none()
-            && let Some(refused) = self.refused(line, &id, tool.as_deref())
-        {
-            return self.answered(refused);
-        }
-        match self.asked.enter(id.clone(), method, tool) {
-            Ok(()) => Step::Forward,
-            Err(Full::Taken) => {
-                let message =
-                    "invalid request: its id is that of a request which still waits for its answer";
-                self.answered(answer::error(
-                    Some(&id),
-                    answer::INVALID_REQUEST,
-                    message,
-                    None,
-                ))
-            }
-            Err(Full::TooMany) => {
-                let message = format!("{MAX_ASKED} requests wait for {} already", self.alias);
-                let data = Data {
-                    code: "too-many-requests",
-                    hint: None,
-                    exit: None,
-                };
-                let line = answer::error(Some(&id), answer::TOO_MANY, &message, Some(data));
-                self.noted(line, Vec::new(), Fault::TooMany, message)
-            }
-        }
-    }
-
-    /// The answer to a call of a tool that this run does not offer.
-    fn refused(&self, line: &[u8], id: &Id, tool: Option<&str>) -> Option<Vec<u8>> {
-        let structured = match self.tools.call(tool) {
-            Called::Offered => return None,
-            Called::Refused { structured } => structured,
-            Called::Unknown => {
-                let name = sanitize::excerpt(tool.unwrap_or_default().as_bytes(), EXCERPT);
-                let message = format!("unknown tool: {name}");
-                return Some(answer::error(
-                    Some(id),
-                    answer::INVALID_PARAMS,
-                    &message,
-                    None,
-                ));
-            }
-        };
-        let modern = filter::is_modern(line);
-        let result = filter::refusal(&self.alias, tool.unwrap_or_default(), structured, modern);
-        Some(answer::result(id, &result))
-    }
-
-    fn call(&mut self, id: Id, method: &str) -> Step {
-        let message = match self.called.enter(id.clone(), method, None) {
+        let message = match self.called.enter(id.clone(), asked) {
             Ok(()) => return Step::Forward,
             Err(Full::Taken) => {
                 "its id is that of a request which still waits for its answer".to_owned()
@@ -220,23 +270,35 @@ impl Gate {
         self.noted(Vec::new(), line, Fault::TooMany, note)
     }
 
-    fn server_answer(&mut self, line: &[u8], id: Option<&Id>) -> Step {
-        let lists = id.is_some_and(|id| self.asked.method(id) == Some("tools/list"));
-        let why = match id.map(|id| self.asked.settle(id)) {
-            Some(Answer::Asked) if lists => return self.listed(line),
-            Some(Answer::Asked) => return Step::Forward,
-            Some(Answer::Again) => "a second answer to one request was dropped",
-            Some(Answer::Unasked) | None => "an answer to an id that nobody asked was dropped",
+    fn server_answer(&mut self, line: &[u8], id: Option<&Id>, reply: &Reply<'_>) -> Step {
+        if let Some(id) = id.filter(|id| self.replay.awaits(id)) {
+            return self.replayed(line, id);
+        }
+        let why = match id.map(|id| (id, self.asked.settle(id))) {
+            Some((id, Answer::Asked(open))) => {
+                self.settled(line, id, &open.asked, reply);
+                return self.passed(line, &open.asked.method);
+            }
+            Some((_, Answer::Late(open))) => return self.passed(line, &open.asked.method),
+            Some((_, Answer::Again)) => "a second answer to one request was dropped",
+            Some((_, Answer::Unasked | Answer::Abandoned)) | None => {
+                "an answer to an id that nobody asked was dropped"
+            }
         };
         self.counters.dropped_answers += 1;
         let note = format!("{why}: {}", sanitize::excerpt(line, EXCERPT));
         self.noted(Vec::new(), Vec::new(), Fault::Dropped, note)
     }
 
-    /// A list of tools: without those that this run does not offer.
-    fn listed(&mut self, line: &[u8]) -> Step {
+    /// An answer on its way to the host. A list of tools: without those that this run does not
+    /// offer.
+    fn passed(&mut self, line: &[u8], method: &str) -> Step {
+        if method != "tools/list" {
+            return Step::Forward;
+        }
         let narrowed = self.tools.list(line);
-        self.notes.extend(self.tools.idle());
+        let idle = self.tools.idle();
+        self.effects.extend(idle.into_iter().map(Effect::Note));
         let Some(mut to_host) = narrowed else {
             return Step::Forward;
         };
@@ -249,12 +311,24 @@ impl Gate {
     }
 
     fn host_answer(&mut self, id: Option<&Id>) -> Step {
-        if id.map(|id| self.called.settle(id)) == Some(Answer::Asked) {
-            return Step::Forward;
+        match id.map(|id| self.called.settle(id)) {
+            Some(Answer::Asked(_) | Answer::Late(_)) if self.gone.is_none() && !self.away => {
+                return Step::Forward;
+            }
+            Some(Answer::Asked(_) | Answer::Late(_) | Answer::Abandoned) => return Step::Skip,
+            Some(Answer::Again | Answer::Unasked) | None => {}
         }
         self.counters.dropped_host_answers += 1;
         let note = "an answer of the host's to an id that the server did not ask was dropped";
         self.noted(Vec::new(), Vec::new(), Fault::HostAnswer, note.to_owned())
+    }
+
+    fn host_cancels(&mut self, params: &Params<'_>) {
+        if let Some(id) = params.request()
+            && let Some(asked) = self.asked.cancel(&id)
+        {
+            self.record_cancelled(&asked);
+        }
     }
 
     fn server_cancels(&mut self, params: &Params<'_>) {
@@ -262,53 +336,17 @@ impl Gate {
         let listens = self
             .asked
             .get(&id)
-            .is_some_and(|open| open.method == LISTEN);
-        if !self.called.cancel(&id) && listens {
+            .is_some_and(|asked| asked.method == LISTEN);
+        if self.called.cancel(&id).is_none() && listens {
             self.asked.cancel(&id);
         }
-    }
-
-    /// The server answers nothing any more: every open request is answered now, and each later
-    /// one when it comes.
-    pub(super) fn close(&mut self, gone: Gone) -> Vec<u8> {
-        self.gone = Some(gone);
-        let mut lines = Vec::new();
-        for (id, Open { method, tool, .. }) in self.asked.take() {
-            lines.extend(self.ended(&id, &method, tool.as_deref(), gone));
-            self.counters.answered_by_relay += 1;
-        }
-        lines
-    }
-
-    fn ended(&self, id: &Id, method: &str, tool: Option<&str>, gone: Gone) -> Vec<u8> {
-        let alias = &self.alias;
-        let method = sanitize::excerpt(method.as_bytes(), EXCERPT);
-        let tool =
-            tool.map(|name| format!(" (tool {})", sanitize::excerpt(name.as_bytes(), EXCERPT)));
-        let what = format!("{method}{}", tool.unwrap_or_default());
-        let (fate, exit) = match gone {
-            Gone::Ended(exit) => (answer::fate(exit), Some(exit.code())),
-            Gone::Stopped(exit, end) => (answer::stopped(exit, end), Some(exit.code())),
-            Gone::Mute => ("closed its stdout".to_owned(), None),
-        };
-        let message = format!("server {alias} {fate} before it answered {what}");
-        let (code, number, hint) = match gone {
-            Gone::Stopped(_, End::Over(over)) => (over.code(), over.number(), over.hint(alias)),
-            _ => ("server-ended", answer::SERVER_ENDED, self.hint()),
-        };
-        let data = Data {
-            code,
-            hint: Some(&hint),
-            exit,
-        };
-        answer::error(Some(id), number, &message, Some(data))
     }
 
     pub(super) fn hint(&self) -> String {
         format!("supervisor explain {}", self.alias)
     }
 
-    fn answered(&mut self, line: Vec<u8>) -> Step {
+    pub(super) fn answered(&mut self, line: Vec<u8>) -> Step {
         self.counters.answered_by_relay += 1;
         Step::Withhold(Withheld {
             to_host: line,
@@ -333,5 +371,8 @@ impl Gate {
 }
 
 #[cfg(test)]
+#[path = "rules_tests.rs"]
+mod rules_tests;
+#[cfg(test)]
 #[path = "gate_tests.rs"]
-mod tests;
+pub(super) mod tests;

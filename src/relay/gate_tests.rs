@@ -1,14 +1,30 @@
+use super::super::Audit;
 use super::super::frame::Progress;
 use super::super::salvage::Salvage;
 use super::*;
 
-fn gate() -> Gate {
-    Gate::new(&Settings {
+pub(in crate::relay) fn settings() -> Settings {
+    Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
-        after_server: || (),
         filter: super::super::Filter::default(),
-    })
+        start_limit: None,
+        call_limit: None,
+        audit: Audit::Digests,
+        breaker: Breaker::default(),
+        discover: None,
+    }
+}
+
+pub(in crate::relay) fn moment() -> Moment {
+    Moment {
+        at: Instant::now(),
+        of_day: Timestamp::from_second(1_800_000_000).unwrap(),
+    }
+}
+
+fn gate() -> Gate {
+    Gate::new(&settings(), moment())
 }
 
 fn ask(gate: &mut Gate, id: &str) -> Step {

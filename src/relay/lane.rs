@@ -134,6 +134,12 @@ impl Lane {
         }
     }
 
+    /// Another writer begins: nothing is left of a line of the one before. All is written.
+    pub(super) fn renew(&mut self) {
+        self.inbox.renew();
+        self.told = false;
+    }
+
     /// Nobody reads what this lane writes any more.
     pub(super) fn discard(&mut self) {
         self.queue.clear();

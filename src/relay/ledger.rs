@@ -3,6 +3,10 @@
 //! Pure, and bounded: in number by its `most`, in size by the longest id and [`MAX_WORD`].
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
 
 use super::envelope::Id;
 
@@ -11,14 +15,36 @@ const MAX_WORD: usize = 128;
 /// Cancelled requests whose answer may still come, and answered ones that are remembered.
 const REMEMBERED: usize = 64;
 
-/// A request that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Open {
-    /// Its method, cut.
+/// What there is to know of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    /// Its method; cut when it is entered.
     pub(super) method: String,
-    /// The tool it calls, cut.
+    /// The tool it calls; cut when it is entered.
     pub(super) tool: Option<String>,
+    /// It is of the 2026-07-28 era.
+    pub(super) modern: bool,
+    /// Under what progress of it is told.
+    pub(super) token: Option<Id>,
+    /// Bytes of its line.
+    pub(super) bytes: usize,
+    /// SHA-256 of its arguments, and themselves, as far as they are to be recorded.
+    pub(super) arguments: (String, Option<Value>),
+    /// When it was asked.
+    pub(super) since: Instant,
+    /// How long it may wait, from then and from each progress on.
+    pub(super) limit: Option<Duration>,
+}
+
+/// A request that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Open {
+    /// What was asked.
+    pub(super) asked: Asked,
     order: u64,
+    due: Option<Instant>,
+    /// Who asked is gone: an answer goes nowhere.
+    abandoned: bool,
 }
 
 /// Why a request is not entered.
@@ -31,10 +57,14 @@ pub(super) enum Full {
 }
 
 /// What an id stands for when an answer to it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
-    /// It was asked, or asked and cancelled; now it is answered.
-    Asked,
+    /// It was asked; now it is answered.
+    Asked(Box<Open>),
+    /// It was asked and cancelled.
+    Late(Box<Open>),
+    /// Who asked is gone.
+    Abandoned,
     /// It was answered before.
     Again,
     /// Nobody asked.
@@ -45,6 +75,10 @@ pub(super) enum Answer {
 #[derive(Debug)]
 pub(super) struct Ledger {
     open: BTreeMap<Id, Open>,
+    /// Which of them are due when.
+    due: BTreeMap<(Instant, u64), Id>,
+    /// Which of them tell their progress under what.
+    tokens: BTreeMap<Id, Id>,
     /// Cancelled: they need no answer and may get one. Oldest first.
     cancelled: VecDeque<(Id, Open)>,
     /// Answered not long ago, so that a second answer can be named as one. Oldest first.
@@ -56,44 +90,65 @@ pub(super) struct Ledger {
 impl Ledger {
     /// A ledger of at most `most` waiting requests.
     pub(super) fn new(most: usize) -> Self {
-        let (open, cancelled, answered) = (BTreeMap::new(), VecDeque::new(), VecDeque::new());
         Self {
-            open,
-            cancelled,
-            answered,
+            open: BTreeMap::new(),
+            due: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            cancelled: VecDeque::new(),
+            answered: VecDeque::new(),
             most,
             entered: 0,
         }
     }
 
-    /// Enters a request.
-    pub(super) fn enter(&mut self, id: Id, method: &str, tool: Option<String>) -> Result<(), Full> {
-        if self.open.contains_key(&id) {
+    /// Whether a request of that id could be entered.
+    pub(super) fn has_room(&self, id: &Id) -> Result<(), Full> {
+        if self.open.contains_key(id) {
             return Err(Full::Taken);
         }
         if self.open.len() >= self.most {
             return Err(Full::TooMany);
         }
+        Ok(())
+    }
+
+    /// Enters a request.
+    pub(super) fn enter(&mut self, id: Id, mut asked: Asked) -> Result<(), Full> {
+        self.has_room(&id)?;
         self.entered += 1;
-        let tool = tool.map(|name| cut(&name));
+        asked.method = cut(&asked.method);
+        asked.tool = asked.tool.map(|name| cut(&name));
         let open = Open {
-            method: cut(method),
-            tool,
             order: self.entered,
+            // A limit beyond all time is none.
+            due: asked.limit.and_then(|limit| asked.since.checked_add(limit)),
+            abandoned: false,
+            asked,
         };
+        if let Some(due) = open.due {
+            self.due.insert((due, open.order), id.clone());
+            if let Some(token) = open.asked.token.clone() {
+                self.tokens.insert(token, id.clone());
+            }
+        }
         self.open.insert(id, open);
         Ok(())
     }
 
     /// An answer came, or is given by the relay.
     pub(super) fn settle(&mut self, id: &Id) -> Answer {
-        if let Some((id, _)) = self.open.remove_entry(id) {
+        if let Some((id, open)) = self.remove(id) {
             remember(&mut self.answered, id);
-            return Answer::Asked;
+            return if open.abandoned {
+                Answer::Abandoned
+            } else {
+                Answer::Asked(Box::new(open))
+            };
         }
-        if let Some(at) = self.cancelled.iter().position(|(other, _)| other == id) {
-            self.cancelled.remove(at);
-            return Answer::Asked;
+        if let Some(at) = self.cancelled.iter().position(|(other, _)| other == id)
+            && let Some((_, open)) = self.cancelled.remove(at)
+        {
+            return Answer::Late(Box::new(open));
         }
         if self.answered.contains(id) {
             Answer::Again
@@ -103,26 +158,69 @@ impl Ledger {
     }
 
     /// The request is cancelled: it waits no longer, an answer may still come.
-    pub(super) fn cancel(&mut self, id: &Id) -> bool {
-        let Some(entry) = self.open.remove_entry(id) else {
-            return false;
-        };
+    pub(super) fn cancel(&mut self, id: &Id) -> Option<Asked> {
+        let entry = self.remove(id)?;
+        let asked = entry.1.asked.clone();
         remember(&mut self.cancelled, entry);
-        true
+        Some(asked)
+    }
+
+    fn remove(&mut self, id: &Id) -> Option<(Id, Open)> {
+        let (id, open) = self.open.remove_entry(id)?;
+        if let Some(due) = open.due {
+            self.due.remove(&(due, open.order));
+        }
+        if let Some(token) = &open.asked.token {
+            self.tokens.remove(token);
+        }
+        Some((id, open))
+    }
+
+    /// The request of that progress token goes on: its time begins anew.
+    pub(super) fn progress(&mut self, token: &Id, now: Instant) {
+        let Some(id) = self.tokens.get(token) else {
+            return;
+        };
+        if let Some(open) = self.open.get_mut(id)
+            && let (Some(due), Some(limit)) = (open.due, open.asked.limit)
+            && let Some(later) = now.checked_add(limit)
+        {
+            self.due.remove(&(due, open.order));
+            self.due.insert((later, open.order), id.clone());
+            open.due = Some(later);
+        }
+    }
+
+    /// When the next of them has waited long enough.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.due.keys().next().map(|(due, _)| *due)
+    }
+
+    /// One that has waited long enough; it waits no longer, and a late answer is a second one.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<(Id, Asked)> {
+        let (_, id) = self.due.iter().next().filter(|((due, _), _)| *due <= now)?;
+        let id = id.clone();
+        let (id, open) = self.remove(&id)?;
+        remember(&mut self.answered, id.clone());
+        Some((id, open.asked))
+    }
+
+    /// Who asked is gone: what is answered now goes nowhere, and its ids are not free before.
+    pub(super) fn abandon(&mut self) {
+        self.cancelled.clear();
+        for open in self.open.values_mut() {
+            open.abandoned = true;
+        }
     }
 
     /// The waiting request of this id.
-    pub(super) fn get(&self, id: &Id) -> Option<&Open> {
-        self.open.get(id)
+    pub(super) fn get(&self, id: &Id) -> Option<&Asked> {
+        self.open.get(id).map(|open| &open.asked)
     }
 
-    /// The method of a request that an answer may come to: it waits, or was cancelled.
-    pub(super) fn method(&self, id: &Id) -> Option<&str> {
-        let cancelled = || self.cancelled.iter().find(|(other, _)| other == id);
-        self.open
-            .get(id)
-            .or_else(|| cancelled().map(|(_, open)| open))
-            .map(|open| open.method.as_str())
+    /// Whether one of that method waits.
+    pub(super) fn waits_for(&self, method: &str) -> bool {
+        self.open.values().any(|open| open.asked.method == method)
     }
 
     /// The waiting request, where there is exactly one.
@@ -136,11 +234,17 @@ impl Ledger {
         self.entered
     }
 
-    /// All that wait, in the order in which they were asked; none waits any longer.
-    pub(super) fn take(&mut self) -> Vec<(Id, Open)> {
+    /// All that wait, in the order in which they were asked; none waits any longer, and an answer
+    /// to one is a second one.
+    pub(super) fn take(&mut self) -> Vec<(Id, Asked)> {
         let mut all: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
+        self.due.clear();
+        self.tokens.clear();
         all.sort_by_key(|(_, open)| open.order);
-        all
+        for (id, _) in all.iter().rev().take(REMEMBERED).rev() {
+            remember(&mut self.answered, id.clone());
+        }
+        all.into_iter().map(|(id, open)| (id, open.asked)).collect()
     }
 }
 
@@ -163,18 +267,39 @@ mod tests {
         Id::Integer(n.to_string())
     }
 
+    fn asked(since: Instant) -> Asked {
+        Asked {
+            method: "m".into(),
+            tool: None,
+            modern: false,
+            token: None,
+            bytes: 0,
+            arguments: (String::new(), None),
+            since,
+            limit: None,
+        }
+    }
+
+    fn enter(ledger: &mut Ledger, id: Id) -> Result<(), Full> {
+        ledger.enter(id, asked(Instant::now()))
+    }
+
+    fn was_asked(answer: &Answer) -> bool {
+        matches!(answer, Answer::Asked(_))
+    }
+
     #[test]
     fn each_request_is_answered_once() {
         let mut ledger = Ledger::new(9);
-        assert_eq!(ledger.enter(number(1), "m", None), Ok(()));
-        assert_eq!(ledger.enter(Id::Text("1".into()), "m", None), Ok(()));
-        assert_eq!(ledger.enter(number(1), "m", None), Err(Full::Taken));
-        assert_eq!(ledger.settle(&number(1)), Answer::Asked);
+        assert_eq!(enter(&mut ledger, number(1)), Ok(()));
+        assert_eq!(enter(&mut ledger, Id::Text("1".into())), Ok(()));
+        assert_eq!(enter(&mut ledger, number(1)), Err(Full::Taken));
+        assert!(was_asked(&ledger.settle(&number(1))));
         assert_eq!(ledger.settle(&number(1)), Answer::Again);
         assert_eq!(ledger.settle(&number(2)), Answer::Unasked);
         assert_eq!(ledger.only(), Some(Id::Text("1".into())));
         assert_eq!(
-            ledger.enter(number(1), "m", None),
+            enter(&mut ledger, number(1)),
             Ok(()),
             "an id may be used anew"
         );
@@ -185,13 +310,13 @@ mod tests {
     fn a_cancelled_request_waits_no_longer_and_may_be_answered() {
         let mut ledger = Ledger::new(1);
         for n in 0..200 {
-            assert_eq!(ledger.enter(number(n), "m", None), Ok(()));
-            assert!(ledger.cancel(&number(n)));
+            assert_eq!(enter(&mut ledger, number(n)), Ok(()));
+            assert!(ledger.cancel(&number(n)).is_some());
         }
-        assert_eq!(ledger.settle(&number(199)), Answer::Asked);
+        assert!(matches!(ledger.settle(&number(199)), Answer::Late(_)));
         assert_eq!(ledger.settle(&number(199)), Answer::Unasked);
         assert_eq!(ledger.settle(&number(1)), Answer::Unasked, "forgotten");
-        assert!(!ledger.cancel(&number(7)));
+        assert!(ledger.cancel(&number(7)).is_none());
         assert!(ledger.take().is_empty());
     }
 
@@ -199,18 +324,60 @@ mod tests {
     fn it_is_bounded_and_keeps_the_order() {
         let mut ledger = Ledger::new(3);
         for n in [30, 4, 100] {
-            assert_eq!(
-                ledger.enter(number(n), &"m".repeat(500), Some("t".repeat(500))),
-                Ok(())
-            );
+            let mut one = asked(Instant::now());
+            (one.method, one.tool) = ("m".repeat(500), Some("t".repeat(500)));
+            assert_eq!(ledger.enter(number(n), one), Ok(()));
         }
-        assert_eq!(ledger.enter(number(5), "m", None), Err(Full::TooMany));
+        assert_eq!(enter(&mut ledger, number(5)), Err(Full::TooMany));
         let all = ledger.take();
-        assert_eq!(
-            all.iter().map(|(id, _)| id.json()).collect::<Vec<_>>(),
-            ["30", "4", "100"]
-        );
+        let ids: Vec<String> = all.iter().map(|(id, _)| id.json()).collect();
+        assert_eq!(ids, ["30", "4", "100"]);
         assert!(all.iter().all(|(_, open)| open.method.len() == MAX_WORD));
         assert_eq!(ledger.entered(), 3);
+        assert_eq!(
+            ledger.settle(&number(4)),
+            Answer::Again,
+            "it was answered by the relay"
+        );
+    }
+
+    #[test]
+    fn a_wait_ends_and_progress_makes_it_longer() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let mut ledger = Ledger::new(9);
+        for n in [1, 2] {
+            let mut one = asked(start);
+            (one.limit, one.token) = (Some(second * 5), Some(number(70 + n)));
+            assert_eq!(ledger.enter(number(n), one), Ok(()));
+        }
+        assert_eq!(ledger.deadline(), Some(start + second * 5));
+        ledger.progress(&number(71), start + second * 3);
+        ledger.progress(&number(99), start + second * 3);
+        assert_eq!(ledger.expire(start + second * 4), None);
+        let (id, _) = ledger.expire(start + second * 5).unwrap();
+        assert_eq!(id, number(2));
+        assert_eq!(ledger.settle(&number(2)), Answer::Again);
+        assert_eq!(ledger.deadline(), Some(start + second * 8));
+        assert!(was_asked(&ledger.settle(&number(1))));
+        assert_eq!(ledger.deadline(), None);
+    }
+
+    #[test]
+    fn a_limit_beyond_all_time_is_none() {
+        let mut ledger = Ledger::new(9);
+        let mut one = asked(Instant::now());
+        one.limit = Some(Duration::from_secs(u64::MAX));
+        assert_eq!(ledger.enter(number(1), one), Ok(()));
+        assert_eq!(ledger.deadline(), None);
+    }
+
+    #[test]
+    fn the_ids_of_one_that_is_gone_are_not_free_before_they_are_answered() {
+        let mut ledger = Ledger::new(9);
+        enter(&mut ledger, number(1)).unwrap();
+        ledger.abandon();
+        assert_eq!(enter(&mut ledger, number(1)), Err(Full::Taken));
+        assert_eq!(ledger.settle(&number(1)), Answer::Abandoned);
+        assert_eq!(enter(&mut ledger, number(1)), Ok(()));
     }
 }

@@ -3,51 +3,75 @@
 //! Stands last on the path of `supervisor run`: launch hands it a running server, it hands back
 //! an [`Outcome`]. One thread, one task, no wait without an owner and a limit.
 //!
-//! - `run` is the loop and `pump` its turns; `host` and `port` read and write; nothing else here
-//!   does I/O
+//! - `run` is the loop, `pump` its turns, `seat` the server's coming and going; `host` and `port`
+//!   read and write; nothing else here does I/O
 //! - bytes → `frame` → line → `envelope` → message → `gate` → [forward | answer | withhold] →
 //!   `lane` → bytes
+//! - the gate's own: `asking` the layers that a request passes · `reject` what is no message · `salvage` the ids in it · `fate` what becomes of
+//!   the server and what time brings · `account` what is recorded · `ledger` the open requests ·
+//!   `limits` how long they may wait · `params` what is read of them · `answer` and `refused` our own messages
+//! - its rules: `filter` which tools a run offers · `era` whether this server can hear that ·
+//!   `replay` what a new one is told · `breaker` whether it is left alone
+//! - `over` the word that a server is over a limit · `process` the server by its descriptor
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
-//! - `reject` what is no message · `salvage` the ids in it · `ledger` the open requests ·
-//!   `answer` our own messages
-//! - `filter` which tools a run offers · `process` the server by its descriptor
-//! - `over` the word that a server is over a limit
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
 //!   that was refused
 //!
-//! It starts no process, reads no file, writes no record: the caller does that with the outcome.
+//! It starts no process, reads no file, writes no record: its [`Owner`] does.
 //! Constants and behaviour are listed in `docs/relay.md`.
 
+mod account;
 pub(crate) mod answer;
+mod asking;
+pub(crate) mod breaker;
 mod envelope;
+pub(crate) mod era;
 mod error;
+mod fate;
 pub(crate) mod filter;
 mod frame;
 mod gate;
 mod host;
 mod lane;
 mod ledger;
+mod limits;
 mod over;
+mod params;
 pub(crate) mod peer;
 mod port;
 mod process;
 mod pump;
 mod refuse;
+mod refused;
 mod reject;
+mod replay;
 mod run;
 mod salvage;
 mod sanitize;
+mod seat;
 mod shutdown;
 mod stderr;
 
 #[cfg(test)]
+#[path = "../../tests/fuzz/mod.rs"]
+mod fuzz;
+#[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
 mod tests;
 
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use nix::unistd::Pid;
+use serde::Serialize;
 
+use crate::audit::Event;
+
+pub use breaker::{Breaker, Verdict};
+pub use era::Discover;
 pub use error::RelayError;
 pub use filter::Filter;
 pub use host::Host;
@@ -79,18 +103,68 @@ pub struct Settings {
     pub alias: String,
     /// `relay.max_message_bytes`: the longest line passed on, its line end not counted.
     pub max_message_bytes: usize,
-    /// Called once, as soon as the server's process has ended: ends what left its group. What
-    /// follows (a host that is slow to read, or to ask why) may take seconds.
-    pub after_server: fn(),
     /// Which of the server's tools are offered.
     pub filter: Filter,
+    /// `timeouts.start_s`: how long a server may take to its first answer once it was asked.
+    pub start_limit: Option<Duration>,
+    /// `timeouts.call_s`, or else `relay.call_timeout_s`: how long a request may wait.
+    pub call_limit: Option<Duration>,
+    /// What is recorded of calls.
+    pub audit: Audit,
+    /// The breaker as earlier runs left it.
+    pub breaker: Breaker,
+    /// What is known of how the server takes `server/discover`.
+    pub discover: Option<Discover>,
+}
+
+/// What is recorded of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audit {
+    /// Nothing.
+    Off,
+    /// Tool, digest of the arguments, sizes, time, outcome.
+    Digests,
+    /// The arguments too: the declaration asks for them.
+    Arguments,
+}
+
+/// A start that is under way. Dropped, it ends what it has started.
+pub type Start = Pin<Box<dyn Future<Output = Result<Server, Refusal>>>>;
+
+/// Who owns a run: starts the server anew, and keeps what outlives the run.
+pub trait Owner {
+    /// Starts the server again, by the whole road; the one before has ended.
+    fn start(&mut self) -> Start;
+
+    /// That start was taken up.
+    fn started(&mut self);
+
+    /// The server's process has ended: ends what left its group. Called at each end, at once;
+    /// what follows (a host that is slow to read, or to ask why) may take seconds.
+    fn server_ended(&mut self);
+
+    /// Something happened, for the record.
+    fn record(&mut self, event: Event);
+
+    /// The messages of a turn are on their way: what was recorded may be written.
+    fn rest(&mut self);
+
+    /// The breaker as it is after this; other runs of the same server count too.
+    fn breaker(&mut self, verdict: Verdict) -> Breaker;
+
+    /// How the server takes `server/discover`, for later runs.
+    fn discover(&mut self, how: Discover);
+
+    /// The time of day.
+    fn now(&self) -> Timestamp;
 }
 
 /// The default of `relay.max_message_bytes`: just under what hosts take.
 pub const MAX_MESSAGE_BYTES: usize = 10_000_000;
 
 /// What the server's main process did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Exit {
     /// It exited with this code.
     Code(i32),
@@ -121,12 +195,29 @@ pub enum End {
     ServerEnded,
     /// The server closed its stdin or stdout, and was ended for it.
     ServerClosed,
+    /// The server ended, and was not started again.
+    NotStarted,
     /// The server was over a limit, and was ended for it.
     Over(Over),
 }
 
+impl End {
+    /// The word of the record.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HostLeft => "host-left",
+            Self::Signalled(_) => "signalled",
+            Self::ServerEnded => "server-ended",
+            Self::ServerClosed => "server-closed",
+            Self::NotStarted => "not-started",
+            Self::Over(over) => over.code(),
+        }
+    }
+}
+
 /// What passed, and what did not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Messages of the host's passed on.
     pub from_host: u64,
@@ -142,6 +233,8 @@ pub struct Counters {
     pub host_garbage: u64,
     /// Lines over the limit, either way.
     pub oversize: u64,
+    /// Servers that were started in place of one that ended.
+    pub restarts: u64,
     /// Errors given to the host in the server's place.
     pub answered_by_relay: u64,
     /// Answers for the server that it did not take and that were left out.
@@ -159,13 +252,11 @@ pub struct Outcome {
     pub exit: Exit,
     /// What began the end.
     pub end: End,
+    /// The exit code of what kept it from being started again.
+    pub refused: Option<u8>,
     /// Until when the relay could have taken, where somebody waits for our end.
     pub by: Option<Instant>,
     /// What passed.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for the audit log, which comes later")
-    )]
     pub counters: Counters,
     /// The last of what the server wrote to stderr, and of what it wrote to stdout that was no
     /// message: escaped, a line each, at most 64 KiB.
@@ -182,14 +273,15 @@ impl Outcome {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match (self.end, self.exit.code()) {
-            (End::ServerClosed, 0) => 1,
+            (End::NotStarted, _) if self.refused.is_some() => self.refused.unwrap_or(1),
+            (End::ServerClosed | End::NotStarted, 0) => 1,
             (_, code) => code,
         }
     }
 }
 
 /// Why a run was refused, for the host.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The code of the JSON-RPC error, `-31000-n`.
     pub number: i64,
@@ -206,22 +298,32 @@ pub struct Refusal {
 /// Relays until the run has ended, and the server's process group with it.
 ///
 /// Ends by itself in under 2 s after the host's end of stdin, its closing of our stdout, or a
-/// SIGTERM, SIGINT or SIGHUP; and when the server ends, after the host took what it wrote (a host
-/// that reads nothing holds that up for 5 s). Must run within a current-thread runtime with I/O
-/// and time enabled. Processes that left the group are the caller's to find.
+/// SIGTERM, SIGINT or SIGHUP; and when the server ends and cannot be started again, after the host
+/// took what it wrote (a host that reads nothing holds that up for 5 s). Must run within a
+/// current-thread runtime with I/O and time enabled. Processes that left the group are the
+/// owner's to find.
 ///
 /// # Errors
 ///
 /// Where descriptors, signals or the wait for the server fail; the group is killed then too.
-pub async fn relay(host: Host, server: Server, settings: &Settings) -> Result<Outcome, RelayError> {
-    let group = server.group;
-    let run = run::Run::new(host, server, settings);
-    let ended = match run {
-        Ok(run) => run.outcome().await,
-        Err(error) => Err(error),
-    };
-    if ended.is_err() {
-        run::kill_group(group, nix::sys::signal::Signal::SIGKILL);
+pub async fn relay(
+    host: Host,
+    server: Server,
+    owner: &mut dyn Owner,
+    settings: &Settings,
+) -> Result<Outcome, RelayError> {
+    let run = run::Run::new(host, server, owner, settings);
+    match run {
+        Ok(mut run) => {
+            let ended = run.run().await;
+            if ended.is_err() {
+                run.kill();
+            }
+            ended.map(|()| run.outcome())
+        }
+        Err((group, error)) => {
+            run::kill_group(group, nix::sys::signal::Signal::SIGKILL);
+            Err(error)
+        }
     }
-    ended
 }

@@ -80,7 +80,7 @@ impl Peer {
 
 fn heard(line: &[u8]) -> Heard {
     match envelope::read(line) {
-        Ok(Message::Response { id }) => Heard::Answer {
+        Ok(Message::Response { id, .. }) => Heard::Answer {
             id: id.map(|id| id.json()),
             line: line.to_vec(),
         },

@@ -13,8 +13,9 @@ use super::gate::{Step, Withheld};
 use super::lane::{Lane, OWN_LIMIT};
 use super::port::{Outlet, Read, Wrote};
 use super::run::Run;
+use crate::audit::Event;
 
-impl Run {
+impl Run<'_> {
     /// Host to server. True if anything moved.
     pub(super) fn up(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(host) = &mut self.host_in {
@@ -77,7 +78,7 @@ impl Run {
         let mut moved = self.flush_down() | self.split_down();
         let got = match (&mut self.server_out, self.down.room()) {
             (Some(server), Some(room)) => {
-                let most = if self.exit.is_some() {
+                let most = if self.process.is_none() {
                     self.left_of_server.min(room.len())
                 } else {
                     room.len()
@@ -90,12 +91,12 @@ impl Run {
             Read::Some(count) => {
                 moved = true;
                 self.down.filled(count);
-                if self.exit.is_some() {
+                if self.process.is_none() {
                     self.left_of_server = self.left_of_server.saturating_sub(count);
                 }
                 self.split_down();
             }
-            Read::Blocked if self.exit.is_none() => {}
+            Read::Blocked if self.process.is_some() => {}
             Read::Blocked | Read::End => {
                 moved = true;
                 self.server_out = None;
@@ -108,7 +109,7 @@ impl Run {
                     record.quarantine(rest);
                 }
                 self.follow(step);
-                if self.exit.is_none() {
+                if self.process.is_some() {
                     self.shutdown.server_closed(Instant::now(), true);
                 }
             }
@@ -129,14 +130,14 @@ impl Run {
                     let bytes = u64::try_from(count).unwrap_or(u64::MAX);
                     self.gate.counters.stderr_bytes =
                         self.gate.counters.stderr_bytes.saturating_add(bytes);
-                    if self.exit.is_some() {
+                    if self.process.is_none() {
                         self.left_of_stderr = self.left_of_stderr.saturating_sub(count);
                         if self.left_of_stderr == 0 {
                             self.server_err = None;
                         }
                     }
                 }
-                Read::Blocked if self.exit.is_none() => {}
+                Read::Blocked if self.process.is_some() => {}
                 Read::Blocked | Read::End => {
                     moved = true;
                     self.server_err = None;
@@ -163,7 +164,8 @@ impl Run {
 
     fn split_up(&mut self) -> bool {
         let mut moved = false;
-        while self.down.own() < OWN_LIMIT
+        while self.hears_host()
+            && self.down.own() < OWN_LIMIT
             && let Some(frame) = self.up.next()
         {
             moved = true;
@@ -173,13 +175,13 @@ impl Run {
                         .up
                         .inbox()
                         .bytes(range.start..range.end.saturating_sub(1));
-                    match self.gate.host_line(text) {
-                        Step::Forward => {
-                            self.up.forward(range);
-                            continue;
-                        }
-                        step => step,
+                    let step = self.gate.host_line(text);
+                    self.heed();
+                    if step == Step::Forward {
+                        self.up.forward(range);
+                        continue;
                     }
+                    step
                 }
                 Frame::Long(progress) => {
                     let told = self.up.told;
@@ -239,9 +241,7 @@ impl Run {
 
     /// Sends what follows from a line that is not passed on, and says the first of its kind.
     fn follow(&mut self, step: Step) {
-        for note in self.gate.notes.drain(..) {
-            self.record.say(&note);
-        }
+        self.heed();
         let Step::Withhold(Withheld {
             to_host,
             to_server,
@@ -252,22 +252,36 @@ impl Run {
             return;
         };
         self.down.add(to_host);
-        if self.up.own() < OWN_LIMIT {
-            self.up.add(to_server);
-        } else {
-            self.gate.counters.unsent += 1;
-        }
+        self.add_up(to_server);
         if let Some((fault, text)) = note
             && !self.told.contains(&fault)
         {
             self.told.push(fault);
             self.record.say(&text);
+            self.owner.record(Event::Fault {
+                fault: fault.as_str(),
+                exit: None,
+            });
         }
     }
 
+    /// Lines of ours for the server, as far as it takes any.
+    pub(super) fn add_up(&mut self, lines: Vec<u8>) {
+        if self.up.own() < OWN_LIMIT {
+            self.up.add(lines);
+        } else {
+            self.gate.counters.unsent += 1;
+        }
+    }
+
+    /// First what is said again, then what waits for the server.
     fn flush_up(&mut self) -> bool {
-        let (moved, closed) = flush(&mut self.up, &mut self.server_in);
-        if closed && self.exit.is_none() {
+        let (mut moved, mut closed) = flush(&mut self.again, &mut self.server_in);
+        if self.again.is_written() && self.speaks_to_server() {
+            let more = flush(&mut self.up, &mut self.server_in);
+            (moved, closed) = (moved | more.0, closed | more.1);
+        }
+        if closed && self.process.is_some() {
             self.shutdown.server_closed(Instant::now(), false);
         }
         moved

@@ -6,7 +6,7 @@
 use super::answer::{self, Data};
 use super::envelope::{Id, Malformed};
 use super::frame::Progress;
-use super::gate::{EXCERPT, Fault, Gate, Step, Withheld};
+use super::gate::{EXCERPT, Effect, Fault, Gate, Step, Withheld};
 use super::ledger::Answer;
 use super::salvage::{Likeness, Salvage};
 use super::sanitize;
@@ -74,8 +74,13 @@ impl Gate {
         };
         let mut lines = Vec::new();
         for id in ids {
-            if self.asked.get(id).is_some() {
-                self.asked.settle(id);
+            if self.replay.awaits(id) {
+                self.effects.push(Effect::Differs);
+            }
+            if self.asked.get(id).is_some()
+                && let Answer::Asked(open) = self.asked.settle(id)
+            {
+                self.spoilt(&open.asked);
                 lines.extend(answer::error(Some(id), code, message, Some(data)));
                 self.counters.answered_by_relay += 1;
             }
@@ -103,7 +108,7 @@ impl Gate {
         let error = |id: &Id| answer::error(Some(id), answer::TOO_LONG, &message, Some(data));
         match seen.ids() {
             [id] if likeness == Likeness::Response => {
-                if self.called.settle(id) == Answer::Asked {
+                if matches!(self.called.settle(id), Answer::Asked(_)) {
                     to_server = error(id);
                 }
             }

@@ -4,25 +4,23 @@
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
 use std::future::{Future, poll_fn};
-use std::io;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::gate::{Fault, Gate, Gone};
+use super::gate::{Fault, Gate, Gone, Moment};
 use super::host::Ports;
 use super::lane::Lane;
-use super::port::{Inlet, Outlet, Way};
+use super::port::{Inlet, Outlet};
 use super::process::Process;
+use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{Bounds, End, Exit, Host, Outcome, RelayError, Server, Settings, answer};
+use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -30,10 +28,10 @@ const TURNS: usize = 16;
 const STDERR_CHUNK: usize = 16_384;
 /// Bytes read from either side after the server's end: as much as its owner may enlarge a pipe
 /// to, so that neither a descendant that goes on writing nor the host can hold us up.
-const LEFTOVER: usize = 1_048_576;
+pub(super) const LEFTOVER: usize = 1_048_576;
 
 /// Everything of one run.
-pub(super) struct Run {
+pub(super) struct Run<'a> {
     pub(super) host_in: Option<Inlet>,
     pub(super) host_out: Option<Outlet>,
     pub(super) host_err: Option<Outlet>,
@@ -45,25 +43,33 @@ pub(super) struct Run {
     pub(super) up: Lane,
     /// Server to host.
     pub(super) down: Lane,
+    /// The host's first words, said again.
+    pub(super) again: Lane,
     pub(super) gate: Gate,
     pub(super) record: Record,
+    pub(super) owner: &'a mut dyn Owner,
     /// Faults that a person was told of.
     pub(super) told: Vec<Fault>,
     /// What the server's stderr is read into.
     pub(super) scratch: Vec<u8>,
-    process: Process,
-    group: Pid,
-    bounds: Box<dyn Bounds>,
-    after_server: fn(),
+    pub(super) seat: Seat,
+    /// The server's main process, until it is reaped.
+    pub(super) process: Option<Process>,
+    pub(super) group: Pid,
+    /// What keeps the server within its limits.
+    pub(super) bounds: Box<dyn Bounds>,
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
     clock: Pin<Box<Sleep>>,
+    /// How the last server ended.
     pub(super) exit: Option<Exit>,
+    /// The exit code of what kept it from being started again.
+    pub(super) refused: Option<u8>,
     /// Bytes that are still read of the host and of the server once the server ended.
     pub(super) left_of_host: usize,
     pub(super) left_of_server: usize,
     pub(super) left_of_stderr: usize,
-    /// What the server left was read, and what waited for it is answered.
+    /// What the last server left was read, and what waited for it is answered.
     pub(super) settled: bool,
     /// Since then nothing more came from the host.
     pub(super) quiet: bool,
@@ -71,45 +77,56 @@ pub(super) struct Run {
     leave: bool,
 }
 
-impl Run {
+impl<'a> Run<'a> {
     /// Takes hold of every descriptor and of the signals.
-    pub(super) fn new(host: Host, server: Server, settings: &Settings) -> Result<Self, RelayError> {
+    pub(super) fn new(
+        host: Host,
+        server: Server,
+        owner: &'a mut dyn Owner,
+        settings: &Settings,
+    ) -> Result<Self, (Pid, RelayError)> {
+        let group = server.group;
+        Self::held(host, server, owner, settings).map_err(|error| (group, error))
+    }
+
+    fn held(
+        host: Host,
+        server: Server,
+        owner: &'a mut dyn Owner,
+        settings: &Settings,
+    ) -> Result<Self, RelayError> {
         let Ports {
             stdin,
             stdout,
             stderr,
             terminal,
         } = host.ports()?;
-        let server_in = unblocked(server.stdin);
-        let server_out = unblocked(server.stdout);
-        let server_err = unblocked(server.stderr);
-        let inlet = |fd: io::Result<OwnedFd>| {
-            fd.and_then(|fd| Inlet::new(fd, Way::Pipe))
-                .map_err(RelayError::Pipe)
-        };
-        let outlet = |fd: io::Result<OwnedFd>| {
-            fd.and_then(|fd| Outlet::new(fd, Way::Pipe))
-                .map_err(RelayError::Pipe)
-        };
+        let (group, pipes) = (server.group, Pipes::of(server)?);
         let listen = |kind: SignalKind| Ok((kind, signal(kind).map_err(RelayError::Signals)?));
+        let now = Moment {
+            at: Instant::now(),
+            of_day: owner.now(),
+        };
         Ok(Self {
             host_in: Some(stdin),
             host_out: Some(stdout),
             host_err: Some(stderr),
             terminal,
-            server_in: Some(outlet(server_in)?),
-            server_out: Some(inlet(server_out)?),
-            server_err: Some(inlet(server_err)?),
+            server_in: Some(pipes.stdin),
+            server_out: Some(pipes.stdout),
+            server_err: Some(pipes.stderr),
             up: Lane::new(settings.max_message_bytes),
             down: Lane::new(settings.max_message_bytes),
-            gate: Gate::new(settings),
+            again: Lane::new(0),
+            gate: Gate::new(settings, now),
             record: Record::new(&settings.alias),
+            owner,
             told: Vec::new(),
             scratch: vec![0; STDERR_CHUNK],
-            process: server.process,
-            group: server.group,
-            bounds: server.bounds,
-            after_server: settings.after_server,
+            seat: Seat::Taken,
+            process: Some(pipes.process),
+            group,
+            bounds: pipes.bounds,
             signals: [
                 listen(SignalKind::terminate())?,
                 listen(SignalKind::interrupt())?,
@@ -118,6 +135,7 @@ impl Run {
             shutdown: Shutdown::new(),
             clock: Box::pin(sleep_until(Instant::now())),
             exit: None,
+            refused: None,
             left_of_host: LEFTOVER,
             left_of_server: LEFTOVER,
             left_of_stderr: LEFTOVER,
@@ -129,21 +147,35 @@ impl Run {
     }
 
     /// Runs to the end.
-    pub(super) async fn outcome(mut self) -> Result<Outcome, RelayError> {
-        poll_fn(|cx| self.poll(cx)).await?;
+    pub(super) async fn run(&mut self) -> Result<(), RelayError> {
+        poll_fn(|cx| {
+            let polled = self.poll(cx);
+            self.owner.rest();
+            polled
+        })
+        .await
+    }
+
+    /// How it went.
+    pub(super) fn outcome(self) -> Outcome {
         let mut counters = self.gate.counters;
         counters.stderr_cut = self.record.cut();
-        Ok(Outcome {
+        Outcome {
             // Not reaped in the time there was: it got SIGKILL, and nothing else can have come of it.
             exit: self.exit.unwrap_or(Exit::Signal(9)),
             end: self.shutdown.end().unwrap_or(End::ServerEnded),
+            refused: self.refused,
             by: self.shutdown.by().map(Instant::into_std),
             counters,
             tail: self.record.into_tail(),
-        })
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RelayError>> {
+        self.gate.now = Moment {
+            at: Instant::now(),
+            of_day: self.owner.now(),
+        };
         self.watch_signals(cx);
         if let Err(error) = self.watch_exit(cx) {
             return Poll::Ready(Err(error));
@@ -152,6 +184,10 @@ impl Run {
         self.watch_clock(cx);
         for _ in 0..TURNS {
             let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
+            let moved = match self.take_seat(cx) {
+                Ok(seated) => moved | seated,
+                Err(error) => return Poll::Ready(Err(error)),
+            };
             if self.is_done() {
                 return Poll::Ready(Ok(()));
             }
@@ -187,7 +223,7 @@ impl Run {
     }
 
     fn watch_bounds(&mut self, cx: &mut Context<'_>) {
-        if self.exit.is_some() {
+        if self.process.is_none() {
             return;
         }
         if let Poll::Ready(over) = self.bounds.poll_over(cx)
@@ -199,37 +235,37 @@ impl Run {
     }
 
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
-        if self.exit.is_some() {
+        let Some(process) = &mut self.process else {
             return Ok(());
-        }
-        let Poll::Ready(exit) = self.process.poll_wait(cx) else {
+        };
+        let Poll::Ready(exit) = process.poll_wait(cx) else {
             return Ok(());
         };
         self.exit = Some(exit.map_err(RelayError::Wait)?);
+        self.process = None;
         if let Some(over) = self.bounds.ended() {
             // The kernel was quicker: there is nothing left to kill.
             let _ = self.shutdown.over_limit(Instant::now(), over);
         }
-        self.shutdown.exited(Instant::now());
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
         kill_group(self.group, Signal::SIGKILL);
-        (self.after_server)();
+        self.owner.server_ended();
         self.server_in = None;
-        self.up.discard();
         for inlet in [&mut self.server_out, &mut self.server_err]
             .into_iter()
             .flatten()
         {
             inlet.exhaust();
         }
+        self.stood_up();
         Ok(())
     }
 
     /// Does what is due, and has the task woken when the next thing is. True if something was.
     fn watch_clock(&mut self, cx: &mut Context<'_>) -> bool {
         let mut acted = false;
-        while let Some(at) = self.shutdown.deadline() {
+        while let Some(at) = self.deadline() {
             if self.clock.deadline() != at {
                 self.clock.as_mut().reset(at);
             }
@@ -237,21 +273,42 @@ impl Run {
                 break;
             }
             // Not the clock's own reading, which may be a moment short of what it waited for.
-            while let Some(action) = self.shutdown.due(Instant::now().max(at)) {
+            let now = Instant::now().max(at);
+            self.gate.now.at = now;
+            while let Some(action) = self.shutdown.due(now) {
                 self.act(action);
-                acted = true;
             }
+            self.expire();
+            acted = true;
         }
         acted
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let waits = !self.up.is_written();
+        let seat = self
+            .seat
+            .deadline(waits)
+            .filter(|at| *at > self.gate.now.at);
+        [self.shutdown.deadline(), self.gate.deadline(), seat]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn act(&mut self, action: Action) {
         match action {
             Action::Tell => {
-                let lines = self.gate.close(Gone::Mute);
-                self.down.add(lines);
                 self.record
                     .say("the server closed its stdout and is ended for it");
+                let goes_on = self.shutdown.end() == Some(End::ServerClosed);
+                if goes_on && self.gate.may_restart() {
+                    self.show_out();
+                } else {
+                    let lines = self.gate.close(Gone::Mute);
+                    self.down.add(lines);
+                }
+                self.heed();
             }
             Action::Terminate => {
                 self.close_server();
@@ -264,41 +321,53 @@ impl Run {
     }
 
     /// Closes the server's stdin, and leaves out what it did not take.
-    pub(super) fn close_server(&mut self) {
+    fn close_server(&mut self) {
         self.server_in = None;
         self.up.discard();
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(super) fn signal(&mut self, signal: Signal) {
         let reached = kill_group(self.group, signal);
         // Before the server leads its group there is none of that number.
-        if !reached && self.exit.is_none() {
-            let _ = kill(self.process.id(), signal);
+        if let (false, Some(process)) = (reached, &self.process) {
+            let _ = kill(process.id(), signal);
         }
     }
 
-    /// Once all that the server left was read: answers what waits, and closes the books.
-    fn settle(&mut self) -> bool {
-        let Some(exit) = self.exit else { return false };
-        if self.settled || self.server_out.is_some() || self.server_err.is_some() {
-            return false;
-        }
+    /// After an error: nothing of the server is left.
+    pub(super) fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+
+    /// Once all that the last server left was read: answers what waits, and closes the books.
+    pub(super) fn close_books(&mut self, exit: Exit) {
         self.settled = true;
-        let (gone, fate) = match self.shutdown.end() {
+        let end = self.shutdown.end();
+        let fault = match end {
+            Some(End::ServerEnded) => Some("server-ended"),
+            Some(End::Over(over)) => Some(over.code()),
+            _ => None,
+        };
+        let (gone, fate) = match end {
             Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
                 (Gone::Stopped(exit, end), answer::stopped(exit, end))
             }
             _ => (Gone::Ended(exit), answer::fate(exit)),
         };
-        let lines = self.gate.close(gone);
-        self.down.add(lines);
-        let by_itself = self.shutdown.end() == Some(End::ServerEnded);
-        if by_itself || exit.code() != 0 {
+        if let Some(fault) = fault {
+            self.gate.failed((fault, Some(exit)));
+        }
+        // Where it is known already why nothing comes, that stands.
+        if self.gate.gone.is_none() {
+            let lines = self.gate.close(gone);
+            self.down.add(lines);
+        }
+        if (fault.is_some() || exit.code() != 0) && !self.gate.away {
             self.record
                 .say(&format!("the server {}", fate.trim_end_matches(',')));
         }
         self.record.finish(&self.gate.counters);
-        true
+        self.heed();
     }
 }
 
@@ -306,11 +375,4 @@ impl Run {
 pub(super) fn kill_group(group: Pid, signal: Signal) -> bool {
     // 0 is our own group and 1 is init's: neither is ever a server's.
     group.as_raw() > 1 && killpg(group, signal).is_ok()
-}
-
-/// Our end of a pipe that we made: its description is ours.
-fn unblocked(fd: OwnedFd) -> io::Result<OwnedFd> {
-    let flags = OFlag::from_bits_retain(fcntl(&fd, FcntlArg::F_GETFL)?);
-    fcntl(&fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(fd)
 }

@@ -302,7 +302,7 @@ mod tests {
                 format!(r#"{{"result":{result}, "jsonrpc":"2.0" ,"id": {id} }}"#)
             };
             let salvage = Salvage::of(line.as_bytes());
-            let Ok(Message::Response { id: Some(id) }) = read(line.as_bytes()) else {
+            let Ok(Message::Response { id: Some(id), .. }) = read(line.as_bytes()) else {
                 return Err(TestCaseError::fail(line));
             };
             prop_assert_eq!(salvage.ids(), &[id]);

@@ -123,7 +123,12 @@ impl Shutdown {
     /// The server is over a limit: it is killed at once. Who asked is answered when it is gone,
     /// which takes a moment where there are many processes.
     pub(super) fn over_limit(&mut self, now: Instant, over: Over) -> Option<Action> {
-        self.end.get_or_insert(End::Over(over));
+        // One that closed its pipes would be started again.
+        if matches!(self.end, None | Some(End::ServerClosed)) {
+            self.end = Some(End::Over(over));
+        }
+        // It closes them by being killed.
+        self.tell = None;
         match self.phase {
             Phase::Running | Phase::Grace(_) | Phase::Term(_) => {
                 self.phase = Phase::Killed(self.by.unwrap_or(now + PATIENCE));
@@ -135,7 +140,9 @@ impl Shutdown {
 
     /// The server closed its stdout (`mute`) or its stdin and has not ended.
     pub(super) fn server_closed(&mut self, now: Instant, mute: bool) {
-        if mute && self.tell.is_none() && !matches!(self.phase, Phase::Flush(_) | Phase::Over) {
+        let over = matches!(self.end, Some(End::Over(_)));
+        let gone = matches!(self.phase, Phase::Flush(_) | Phase::Over);
+        if mute && self.tell.is_none() && !over && !gone {
             self.tell = Some(now + MUTE);
         }
         // As a rule it is about to end, which then is what began the end.
@@ -151,6 +158,16 @@ impl Shutdown {
         self.stderr = Some(now + FLUSH);
         let until = self.by.map_or(now + PATIENCE, |by| by.max(now + FLUSH));
         self.phase = Phase::Flush(until);
+    }
+
+    /// Whether that was told.
+    pub(super) fn has_exited(&self) -> bool {
+        matches!(self.phase, Phase::Flush(_) | Phase::Over)
+    }
+
+    /// The server ended, and is not started again.
+    pub(super) fn not_started(&mut self) {
+        self.end.get_or_insert(End::NotStarted);
     }
 
     /// The host took something: one that reads slowly is waited for as long as it reads.
@@ -305,7 +322,17 @@ mod tests {
         assert_eq!(shutdown.over_limit(start, over), Some(Action::Kill));
         assert_eq!(shutdown.over_limit(start, over), None);
         assert_eq!(shutdown.deadline(), Some(start + PATIENCE));
+        // Its pipes close as it is killed, which is not told, though its end takes long.
+        shutdown.server_closed(start + ms(1), true);
+        assert_eq!(shutdown.due(start + ms(600)), None);
         shutdown.exited(start + ms(700));
+        assert_eq!(shutdown.end(), Some(End::Over(over)));
+        // One that had closed them is over its limit all the same, and is not started again.
+        let mut shutdown = Shutdown::new();
+        shutdown.server_closed(start, false);
+        assert_eq!(shutdown.due(start + GRACE), Some(Action::Terminate));
+        assert_eq!(shutdown.end(), Some(End::ServerClosed));
+        assert_eq!(shutdown.over_limit(start + GRACE, over), Some(Action::Kill));
         assert_eq!(shutdown.end(), Some(End::Over(over)));
         // A host that has left is not kept waiting, and is what began the end.
         let mut shutdown = Shutdown::new();

@@ -74,11 +74,16 @@ impl Record {
         self.pending.extend(line.bytes());
     }
 
-    /// The end: what is left of a line, and what was left out.
-    pub(super) fn finish(&mut self, counters: &Counters) {
+    /// The end of one server: what is left of its line is one.
+    pub(super) fn end_line(&mut self) {
         if !self.line.is_empty() {
             self.flush();
         }
+    }
+
+    /// The end: what is left of a line, and what was left out.
+    pub(super) fn finish(&mut self, counters: &Counters) {
+        self.end_line();
         self.tell_unread();
         if self.cut > 0 {
             self.say(&format!(

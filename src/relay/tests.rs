@@ -15,8 +15,11 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use serde_json::{Value, json};
 
 use super::port::{self, Inlet, Outlet, Way, Wrote};
-use super::{End, Exit, Host, Refusal, answer};
-use support::{Kind, Player, pipe, relay_over};
+use super::{Breaker, Discover};
+use super::{End, Exit, Host, Over, Refusal, answer};
+use crate::audit::Event;
+use crate::audit::event::Outcome;
+use support::{Keeper, Kind, Player, pipe, relay_over, settings};
 
 const BOTH: [Kind; 2] = [Kind::Pipes, Kind::Sockets];
 
@@ -215,13 +218,13 @@ fn what_is_no_message_of_the_host_is_answered_and_not_passed_on() {
 }
 
 #[test]
-fn a_death_is_answered_and_its_code_passed_on() {
-    for (mode, words, code, name) in [
-        ("leave", &["leave"][..], 7, "exited with code 7"),
-        ("half", &["half"][..], 3, "exited with code 3"),
-        ("fall", &["fall"][..], 137, "was killed by SIGKILL"),
+fn a_death_is_answered_and_the_server_started_again() {
+    for (mode, words, name) in [
+        ("leave", &["leave"][..], "exited with code 7"),
+        ("half", &["half"][..], "exited with code 3"),
+        ("fall", &["fall"][..], "was killed by SIGKILL"),
         // The main process counts, not the grandchild that holds the pipes.
-        ("daemon", &["daemon"][..], 0, "exited with code 0"),
+        ("daemon", &["daemon"][..], "exited with code 0"),
     ] {
         let words: &'static [&'static str] = words;
         let mut host = Player::new(Kind::Sockets, words);
@@ -238,11 +241,11 @@ fn a_death_is_answered_and_its_code_passed_on() {
             format!("server fake {name} before it answered tools/call (tool go)")
         );
         host.error(second);
-        assert_eq!(host.line(), None);
-        let (outcome, words) = host.end();
+        host.works();
+        let (outcome, words) = host.close_and_end();
         assert_eq!(
-            (outcome.exit_code(), outcome.end),
-            (code, End::ServerEnded),
+            (outcome.exit_code(), outcome.end, outcome.counters.restarts),
+            (0, End::HostLeft, 1),
             "{mode}"
         );
         assert!(
@@ -254,6 +257,60 @@ fn a_death_is_answered_and_its_code_passed_on() {
             "{words}"
         );
     }
+}
+
+#[test]
+fn a_host_that_asks_nothing_of_a_server_that_died_gets_its_code() {
+    for (words, code) in [(&["leave"][..], 7), (&["fall"][..], 137)] {
+        let mut host = Player::new(Kind::Pipes, words);
+        host.initialize();
+        let id = host.call("go", json!({}));
+        host.error(id);
+        let (outcome, _) = host.close_and_end();
+        assert_eq!((outcome.exit_code(), outcome.end), (code, End::HostLeft));
+    }
+}
+
+#[test]
+fn a_death_before_there_is_anything_to_say_again_ends_the_run() {
+    for (words, code) in [
+        (&["leave"][..], 7),
+        (&["fall"][..], 137),
+        (&["daemon"][..], 0),
+    ] {
+        let mut host = Player::new(Kind::Pipes, words);
+        let id = host.call("go", json!({}));
+        assert_eq!(host.error(id).0, answer::SERVER_ENDED);
+        assert_eq!(host.line(), None);
+        let (outcome, _) = host.end();
+        assert_eq!((outcome.exit_code(), outcome.end), (code, End::ServerEnded));
+    }
+}
+
+#[test]
+fn a_restart_that_is_refused_is_told_and_ends_the_run() {
+    let mut keeper = Keeper::new(&["leave"]);
+    keeper.starts = 1;
+    let (mut host, kept) = Player::owned(keeper, settings());
+    host.initialize();
+    for _ in 0..2 {
+        let id = host.call("go", json!({}));
+        host.error(id);
+    }
+    let id = host.call("go", json!({}));
+    assert_eq!(host.error(id), (-31_001, "weather is not approved".into()));
+    let (outcome, words) = host.end();
+    assert_eq!((outcome.exit_code(), outcome.end), (126, End::NotStarted));
+    assert!(
+        words.contains("not started again: weather is not approved"),
+        "{words}"
+    );
+    let keeper = kept.recv().unwrap();
+    let refused = Event::Refused {
+        code: "not-approved".into(),
+    };
+    assert!(keeper.events.contains(&refused), "{:?}", keeper.events);
+    assert_eq!(keeper.breaker.failures, 2);
 }
 
 #[test]
@@ -282,12 +339,52 @@ fn a_server_that_closes_its_stdout_is_ended() {
     );
     let late = host.call("go", json!({}));
     host.error(late);
+    assert_eq!(host.line(), None, "it had not been initialized");
     let (outcome, words) = host.end();
     assert_eq!(
         (outcome.end, outcome.exit),
         (End::ServerClosed, Exit::Signal(15))
     );
     assert!(words.contains("the server closed its stdout"), "{words}");
+}
+
+/// It might be started again, but for a host that has left.
+#[test]
+fn the_run_ends_where_the_host_leaves_as_the_server_closes_its_stdout() {
+    let mut host = Player::new(Kind::Pipes, &["close-stdout"]);
+    host.initialize();
+    let id = host.call("go", json!({}));
+    host.close();
+    host.error(id);
+    let (outcome, _) = host.end();
+    assert_eq!((outcome.end, outcome.counters.restarts), (End::HostLeft, 0));
+}
+
+#[test]
+fn a_server_over_a_limit_is_not_started_again_and_the_breaker_counts_it() {
+    let over = Over::Processes { limit: 64 };
+    let mut keeper = Keeper::new(&["echo"]);
+    keeper.over = Some(over);
+    let (mut host, kept) = Player::owned(keeper, settings());
+    let id = host.call("go", json!({}));
+    let error = host.answer(id)["error"].take();
+    assert_eq!(
+        (&error["code"], &error["data"]["code"]),
+        (&json!(-31_125), &json!("limit-processes"))
+    );
+    assert_eq!(host.line(), None);
+    let (outcome, words) = host.end();
+    assert_eq!(
+        (outcome.end, outcome.exit_code(), outcome.counters.restarts),
+        (End::Over(over), 137, 0)
+    );
+    assert!(words.contains("64 processes and threads"), "{words}");
+    let keeper = kept.recv().unwrap();
+    assert_eq!(keeper.breaker.failures, 1);
+    assert!(keeper.events.contains(&Event::Fault {
+        fault: "limit-processes",
+        exit: Some(Exit::Signal(9)),
+    }));
 }
 
 #[test]
@@ -521,4 +618,156 @@ fn a_refusal_ends_with_the_hosts_stdin() {
     assert!(host.line().is_some());
     assert_eq!(host.line(), None);
     host.end_refused();
+}
+
+/// A request of the 2026-07-28 era.
+fn modern(host: &mut Player, method: &str, tool: &str) -> Value {
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    let id = host.ask(method, json!({"name": tool, "_meta": meta}));
+    host.answer(id)
+}
+
+#[test]
+fn each_era_reaches_a_server_that_speaks_both_and_locks() {
+    // A host that tries the modern era and goes back.
+    let (mut host, _kept) = Player::owned(Keeper::new(&["era", "dual"]), settings());
+    assert!(modern(&mut host, "server/discover", "")["result"].is_object());
+    host.initialize();
+    let id = host.call("echo", json!({}));
+    assert_eq!(host.answer(id)["result"]["content"][0]["text"], "legacy");
+    let (outcome, words) = host.close_and_end();
+    assert_eq!((outcome.exit_code(), outcome.counters.restarts), (0, 1));
+    assert_eq!(words.matches("[fake] dual starts").count(), 2, "{words}");
+    // One that stays.
+    let (mut host, kept) = Player::owned(Keeper::new(&["era", "dual"]), settings());
+    assert!(modern(&mut host, "server/discover", "")["result"].is_object());
+    assert_eq!(
+        modern(&mut host, "tools/call", "echo")["result"]["content"][0]["text"],
+        "modern"
+    );
+    // It dies, and is there again when it is asked.
+    assert_eq!(
+        modern(&mut host, "tools/call", "leave")["error"]["data"]["exit"],
+        4
+    );
+    assert_eq!(
+        modern(&mut host, "tools/call", "echo")["result"]["content"][0]["text"],
+        "modern"
+    );
+    let (outcome, _) = host.close_and_end();
+    assert_eq!((outcome.exit_code(), outcome.counters.restarts), (0, 1));
+    let keeper = kept.recv().unwrap();
+    assert_eq!(keeper.discover, Some(Discover::Answers));
+    assert_eq!(keeper.breaker, Breaker::default(), "a success closed it");
+}
+
+#[test]
+fn a_server_that_is_silent_or_exits_is_answered_for_once_known() {
+    for (words, known) in [
+        (&["era", "silent"][..], Discover::Silent),
+        (&["leave-discover"][..], Discover::Exits),
+    ] {
+        let (mut host, kept) = Player::owned(Keeper::new(words), settings());
+        let id = host.ask("server/discover", json!({}));
+        if known == Discover::Exits {
+            assert_eq!(host.error(id).0, -32_601);
+        } else {
+            // Longer than a slow start could explain.
+            thread::sleep(Duration::from_millis(2_500));
+        }
+        let asked = host.ask("initialize", json!({"protocolVersion": "2025-06-18"}));
+        if known == Discover::Silent {
+            assert_eq!(host.error(id).0, answer::SERVER_ENDED);
+        }
+        assert!(host.answer(asked)["result"].is_object());
+        assert_eq!(host.close_and_end().0.counters.restarts, 1);
+        let keeper = kept.recv().unwrap();
+        // On a machine that is slow enough, silence could be a slow start.
+        let told = keeper.discover == Some(known);
+        assert!(told || (known == Discover::Silent && keeper.discover.is_none()));
+        assert_eq!(keeper.breaker, Breaker::default());
+        let mut settings = settings();
+        settings.discover = Some(known);
+        let (mut host, _kept) = Player::owned(Keeper::new(words), settings);
+        let id = host.ask("server/discover", json!({}));
+        assert_eq!(host.error(id).0, -32_601);
+        host.initialize();
+        assert_eq!(host.close_and_end().0.counters.restarts, 0);
+    }
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_answered_and_progress_extends_it() {
+    let limited = || {
+        let mut settings = settings();
+        settings.call_limit = Some(Duration::from_secs(1));
+        settings
+    };
+    let (mut host, kept) = Player::owned(Keeper::new(&["hang"]), limited());
+    host.initialize();
+    let id = host.call("go", json!({}));
+    assert_eq!(host.error(id).0, answer::CALL_TIMEOUT);
+    host.works();
+    host.close_and_end();
+    let keeper = kept.recv().unwrap();
+    let outcomes: Vec<Outcome> = keeper
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Call(call) => Some(call.outcome),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(outcomes, [Outcome::Timeout, Outcome::Ok]);
+    let (mut host, _kept) = Player::owned(Keeper::new(&["slow"]), limited());
+    host.initialize();
+    let meta = json!({"progressToken": "slow"});
+    let id = host.ask(
+        "tools/call",
+        json!({"name": "go", "arguments": {"count": 4}, "_meta": meta}),
+    );
+    for _ in 0..4 {
+        assert_eq!(host.message()["method"], "notifications/progress");
+    }
+    assert_eq!(host.answer(id)["result"]["content"][0]["text"], "slow");
+    host.close_and_end();
+}
+
+#[test]
+fn a_server_that_never_answers_its_first_request_is_ended() {
+    let mut settings = settings();
+    settings.start_limit = Some(Duration::from_secs(1));
+    let (mut host, kept) = Player::owned(Keeper::new(&["mute"]), settings);
+    let id = host.ask("initialize", json!({}));
+    assert_eq!(host.error(id).0, answer::START_TIMEOUT);
+    let (outcome, words) = host.end();
+    assert_eq!((outcome.exit_code(), outcome.end), (137, End::ServerEnded));
+    assert!(words.contains("gave no answer in the time"), "{words}");
+    assert_eq!(kept.recv().unwrap().breaker.failures, 1);
+}
+
+#[test]
+fn the_breaker_answers_in_place_of_a_server_that_fails() {
+    let (mut host, kept) = Player::owned(Keeper::new(&["fail"]), settings());
+    host.initialize();
+    for _ in 0..3 {
+        let id = host.call("go", json!({}));
+        assert_eq!(host.error(id).0, -32_603, "the server's own words");
+    }
+    let id = host.call("echo", json!({}));
+    let refused = host.answer(id);
+    assert_eq!(
+        refused["result"]["_meta"]["supervisor/refusal"]["layer"],
+        "breaker"
+    );
+    let (_, words) = host.close_and_end();
+    assert!(words.contains("it failed 3 times in a row"), "{words}");
+    let keeper = kept.recv().unwrap();
+    let mut settings = settings();
+    settings.breaker = keeper.breaker;
+    let (mut host, _kept) = Player::owned(keeper, settings);
+    host.initialize();
+    let id = host.call("echo", json!({}));
+    assert_eq!(host.answer(id)["result"]["isError"], true, "another run");
+    host.close_and_end();
 }

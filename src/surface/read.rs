@@ -18,6 +18,7 @@ use super::wire::Wire;
 use crate::declaration::{Alias, ItemDigest};
 use crate::error::Error;
 use crate::launch::{LaunchError, Running};
+use crate::relay::Discover;
 
 /// Bytes read of all children together.
 pub const BYTES: u64 = 64 << 20;
@@ -73,6 +74,8 @@ pub struct Seen {
     pub readings: BTreeSet<Reading>,
     /// Entries of lists that have no name to be asked for by; no host can call them.
     pub nameless: usize,
+    /// How the server took `server/discover`, where that showed.
+    pub discover: Option<Discover>,
 }
 
 impl Seen {
@@ -140,7 +143,24 @@ pub async fn read(
         (_, Err(error)) => Err(error),
         // It speaks neither: what it did to the first word says most.
         (Some(unread), Ok(Some(_))) => Err(unread.into()),
-        (_, Ok(_)) => Ok(reader.seen),
+        (_, Ok(unread)) => {
+            reader.seen.discover = discover(unread.as_ref());
+            Ok(reader.seen)
+        }
+    }
+}
+
+/// What the opening of the modern era came to.
+fn discover(unread: Option<&SurfaceError>) -> Option<Discover> {
+    match unread {
+        None => Some(Discover::Answers),
+        Some(SurfaceError::Check) => None,
+        Some(SurfaceError::Unread { trouble, .. }) => match trouble {
+            Trouble::Refused { .. } => Some(Discover::Refuses),
+            Trouble::Mute { .. } => Some(Discover::Silent),
+            Trouble::Ended(_) | Trouble::Closed => Some(Discover::Exits),
+            _ => None,
+        },
     }
 }
 

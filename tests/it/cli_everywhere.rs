@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 39] = [
+const LINES: [&[&str]; 42] = [
     &[],
     &["--help"],
     &["-h"],
@@ -38,6 +38,9 @@ const LINES: [&[&str]; 39] = [
     &["set", "w", "--help"],
     &["set", "w"],
     &["rename", "nobody", "x"],
+    &["audit"],
+    &["audit", "verify"],
+    &["audit", "verify", "--alias", "w"],
     &["prune"],
     &["remove", "nobody"],
     &["policy"],

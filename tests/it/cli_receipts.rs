@@ -150,6 +150,42 @@ fn it_says_what_ran_when_and_how_it_ended() {
     assert_eq!(schema::check(&text)["exit"], json!({"signal": 9}));
 }
 
+/// The run has one receipt, of the last start, under the name that the audit log has it by.
+#[test]
+fn a_run_whose_server_was_started_again_has_one_of_its_own_name() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let dir = context.make_directory("files");
+        let program = TestContext::program("fixture-server");
+        let flags = ["--dir", dir.to_str().unwrap()];
+        context.approved("s", &flags, &[&program, "fall"]);
+        let mut host = context.host("s");
+        host.initialize();
+        for _ in 0..2 {
+            let call = |host: &mut Host, tool| {
+                host.request("tools/call", &json!({"name": tool, "arguments": {}}))
+            };
+            call(&mut host, "go");
+            assert!(call(&mut host, "echo")["result"].is_object());
+        }
+        fs::write(dir.join(".mcp.json"), "{}").unwrap();
+        assert_eq!(host.end().0, 0);
+        let receipt = only(&context);
+        assert_eq!(receipt["exit"], json!({"code": 0}));
+        assert_eq!(receipt["found_files"][0]["change"], "created");
+        let explained = said(context.supervisor(&["explain", "s", "--json"]));
+        assert_eq!(receipt["promises"], explained["promises"]);
+        let log = fs::read_to_string(context.path("home/.supervisor/audit/000001.jsonl")).unwrap();
+        let lines: Vec<Value> = log
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert!(lines.iter().all(|line| line["run"] == receipt["run"]));
+        let starts = lines.iter().filter(|line| line["event"] == "start");
+        assert_eq!(starts.count(), 3);
+    }
+}
+
 #[test]
 fn a_run_that_never_started_has_none() {
     let context = declared(Who::Ordinary, &[]);

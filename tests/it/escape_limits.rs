@@ -100,6 +100,14 @@ fn r5_processes_are_bounded_and_a_bomb_ends() {
         works(&context, &words, &["--limit", "processes=400"]);
         let heard = set_off(&context, &words, &["--limit", "processes=64"]);
         heard.is_over("limit-processes", "64 processes and threads");
+        let log = context.run(&["audit", "--alias", "probe", "--json"]);
+        let log: serde_json::Value = serde_json::from_slice(&log.stdout).unwrap();
+        let lines = log["lines"].as_array().unwrap();
+        let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+        let last = lines.last().unwrap();
+        assert_eq!(last["reason"], "limit-processes", "{last}");
+        // What works was a run of its own.
+        assert_eq!(count("start"), count("stop"), "nothing was started again");
         neighbour.goes_on();
     }
 }

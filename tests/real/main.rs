@@ -16,6 +16,7 @@
 mod support;
 
 mod clients;
+mod conformance;
 mod install;
 mod readme;
 mod servers;

@@ -10,14 +10,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use crate::audit::Event;
 use crate::relay::{
-    Host, MAX_MESSAGE_BYTES, Outcome, Process, Refusal, Server, Settings, refuse, relay,
+    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Process,
+    Refusal, Server, Settings, Start, Verdict, refuse, relay,
 };
 
 /// No wait in a test is longer.
@@ -90,7 +93,11 @@ fn program() -> PathBuf {
     path
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test starts its server itself")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::zombie_processes,
+    reason = "a test starts its server itself; the relay waits for it, by its descriptor"
+)]
 fn start(words: &[&str]) -> Server {
     #[expect(
         clippy::zombie_processes,
@@ -114,15 +121,114 @@ fn start(words: &[&str]) -> Server {
     }
 }
 
-/// Runs the relay of a server over these descriptors, to its end.
-pub fn relay_over(host: Host, words: &[&str]) -> Outcome {
-    let settings = Settings {
+/// An owner that starts the same server again, as often as it may, and keeps all in memory.
+pub struct Keeper {
+    words: Vec<String>,
+    /// Further starts that are granted.
+    pub starts: usize,
+    pub events: Vec<Event>,
+    pub breaker: Breaker,
+    pub discover: Option<Discover>,
+    /// The limit that the server is over from its start.
+    pub over: Option<Over>,
+}
+
+/// A watch that has found this.
+impl Bounds for Option<Over> {
+    fn poll_over(&mut self, _: &mut Context<'_>) -> Poll<Over> {
+        self.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn ended(&mut self) -> Option<Over> {
+        *self
+    }
+}
+
+impl Keeper {
+    pub fn new(words: &[&str]) -> Self {
+        Self {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            starts: usize::MAX,
+            events: Vec::new(),
+            breaker: Breaker::default(),
+            discover: None,
+            over: None,
+        }
+    }
+}
+
+impl Owner for Keeper {
+    fn start(&mut self) -> Start {
+        let granted = self.starts > 0;
+        self.starts = self.starts.saturating_sub(1);
+        let words = self.words.clone();
+        Box::pin(async move {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            if granted {
+                Ok(start(&words))
+            } else {
+                Err(super::refusal())
+            }
+        })
+    }
+
+    fn started(&mut self) {
+        self.events.push(Event::Start {
+            program: "again".into(),
+            restart: 0,
+        });
+    }
+
+    fn server_ended(&mut self) {}
+
+    fn record(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    fn rest(&mut self) {}
+
+    fn breaker(&mut self, verdict: Verdict) -> Breaker {
+        self.breaker = self.breaker.after(verdict, self.now());
+        self.breaker
+    }
+
+    fn discover(&mut self, how: Discover) {
+        self.discover = Some(how);
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test tells the time itself")]
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now()
+    }
+}
+
+/// No limits, nothing known.
+pub fn settings() -> Settings {
+    Settings {
         alias: "fake".into(),
         max_message_bytes: MAX_MESSAGE_BYTES,
-        after_server: || (),
         filter: crate::relay::Filter::default(),
-    };
-    runtime().block_on(async { relay(host, start(words), &settings).await.unwrap() })
+        start_limit: None,
+        call_limit: None,
+        audit: Audit::Digests,
+        breaker: Breaker::default(),
+        discover: None,
+    }
+}
+
+/// Runs the relay of a server over these descriptors, to its end.
+pub fn relay_over(host: Host, words: &[&str]) -> Outcome {
+    relay_owned(host, &mut Keeper::new(words), &settings())
+}
+
+fn relay_owned(host: Host, keeper: &mut Keeper, settings: &Settings) -> Outcome {
+    let words = keeper.words.clone();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    runtime().block_on(async {
+        let mut server = start(&words);
+        server.bounds = Box::new(keeper.over);
+        relay(host, server, keeper, settings).await.unwrap()
+    })
 }
 
 impl Player {
@@ -136,6 +242,18 @@ impl Player {
     /// A host that reads neither stdout nor stderr until it is told to.
     pub fn deaf(kind: Kind, words: &'static [&'static str]) -> Self {
         Self::over(kind, |host| Some(relay_over(host, words)))
+    }
+
+    /// A host of a run with such an owner and settings; the owner comes back through the channel.
+    pub fn owned(mut keeper: Keeper, settings: Settings) -> (Self, Receiver<Keeper>) {
+        let (sender, kept) = channel();
+        let mut player = Self::over(Kind::Pipes, move |host| {
+            let outcome = relay_owned(host, &mut keeper, &settings);
+            let _ = sender.send(keeper);
+            Some(outcome)
+        });
+        player.listen();
+        (player, kept)
     }
 
     /// A host whose run is refused.

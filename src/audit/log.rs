@@ -1,0 +1,308 @@
+//! The files of the log: `audit/000001.jsonl` and on, and `audit/head`, which says where it ends.
+//!
+//! Written by every run at once, each line under the lock on `head`. The lock is never waited for
+//! long, since messages stand still meanwhile: what finds it held stays in a queue and goes with
+//! the next event. The disk is not touched before the messages of a turn are on their way. Lines are appended without fsync, and synced at the end of a run. A line that
+//! cannot be written whole is taken back.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::stat::fstat;
+
+use super::error::AuditError;
+use super::event::{self, Event, Line, Run};
+use super::verify::{Head, sha256};
+use crate::declaration::file::Folder;
+use crate::declaration::store::State;
+
+pub(super) const FOLDER: &str = "audit";
+pub(super) const HEAD: &str = "head";
+/// Bytes that `head` always has: it is written over in place.
+const HEAD_BYTES: usize = 256;
+/// A file of so many bytes is followed by another.
+const ROTATE: u64 = 8 << 20;
+/// So many files are kept.
+const KEPT: usize = 16;
+/// Events that wait for the lock.
+const QUEUE: usize = 1_024;
+/// How often the lock is tried for one event, and at the end of a run; with a pause of 1 ms.
+const TRIES: usize = 4;
+pub(super) const LAST_TRIES: usize = 250;
+
+/// The log as one run writes it.
+#[derive(Debug)]
+pub struct Log {
+    folder: Folder,
+    run: Run,
+    head: Flockable,
+    file: Option<(u64, File)>,
+    waiting: VecDeque<(Timestamp, Event)>,
+    rotate: u64,
+}
+
+/// `head`, to be locked time and again.
+#[derive(Debug)]
+struct Flockable(Option<File>);
+
+impl Log {
+    /// Opens the log of a state directory, which is made where it is missing.
+    ///
+    /// # Errors
+    /// A file or directory that cannot be trusted; the system said no.
+    pub fn open(state: &State, run: Run) -> Result<Self, AuditError> {
+        let folder = state.make()?.make(FOLDER)?;
+        Ok(Self {
+            folder,
+            run,
+            head: Flockable(None),
+            file: None,
+            waiting: VecDeque::new(),
+            rotate: ROTATE,
+        })
+    }
+
+    /// Takes an event up; [`Log::write`] writes it.
+    ///
+    /// # Errors
+    /// It is lost: the system said no, or too much waits for the lock.
+    pub fn record(&mut self, event: Event, time: Timestamp) -> Result<(), AuditError> {
+        if self.waiting.len() >= QUEUE {
+            self.write()?;
+        }
+        if self.waiting.len() >= QUEUE {
+            return Err(AuditError::Held {
+                path: self.path(HEAD),
+            });
+        }
+        self.waiting.push_back((time, event));
+        Ok(())
+    }
+
+    /// Appends what was taken up, unless others hold the log for longer than a moment.
+    ///
+    /// # Errors
+    /// One of them is lost: the system said no.
+    pub fn write(&mut self) -> Result<(), AuditError> {
+        self.write_within(TRIES)
+    }
+
+    /// Writes what waits and has it reach the disk.
+    ///
+    /// # Errors
+    /// As [`Log::record`].
+    pub fn close(mut self) -> Result<(), AuditError> {
+        self.write_within(LAST_TRIES)?;
+        if !self.waiting.is_empty() {
+            return Err(AuditError::Held {
+                path: self.path(HEAD),
+            });
+        }
+        if let Some((number, file)) = &self.file {
+            let path = self.path(&name(*number));
+            file.sync_data()
+                .map_err(|source| AuditError::Write { path, source })?;
+        }
+        Ok(())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn failed(&self, name: &str) -> impl Fn(io::Error) -> AuditError + use<> {
+        let path = self.path(name);
+        move |source| AuditError::Write {
+            path: path.clone(),
+            source,
+        }
+    }
+
+    /// Writes all that waits, if the lock can be had.
+    fn write_within(&mut self, tries: usize) -> Result<(), AuditError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let Some(locked) = self.lock(tries)? else {
+            return Ok(());
+        };
+        let mut done = Ok(());
+        while let (Ok(()), Some((time, event))) = (&done, self.waiting.pop_front()) {
+            done = self.append(&locked, &event, time);
+        }
+        let unlocked = locked.unlock().map_err(|(_, errno)| errno.into());
+        self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
+        done
+    }
+
+    fn lock(&mut self, tries: usize) -> Result<Option<Flock<File>>, AuditError> {
+        let failed = self.failed(HEAD);
+        for attempt in 0..tries {
+            let held = match self.head.0.take() {
+                Some(file) => file,
+                None => self.folder.open_to_write(HEAD, false)?,
+            };
+            match Flock::lock(held, FlockArg::LockExclusiveNonblock) {
+                // Removed meanwhile, with all the log: the next one is made anew.
+                Ok(lock) if fstat(lock.as_fd()).is_ok_and(|stat| stat.st_nlink == 0) => {
+                    self.file = None;
+                }
+                Ok(lock) => return Ok(Some(lock)),
+                Err((file, Errno::EWOULDBLOCK | Errno::EINTR)) => {
+                    self.head.0 = Some(file);
+                    if attempt > 0 {
+                        sleep(Duration::from_millis(1));
+                    }
+                }
+                Err((_, errno)) => return Err(failed(errno.into())),
+            }
+        }
+        Ok(None)
+    }
+
+    fn append(&mut self, locked: &File, event: &Event, time: Timestamp) -> Result<(), AuditError> {
+        let mut head = read_head(locked).map_err(self.failed(HEAD))?.map_or_else(
+            || Ok(Head::new()),
+            |head| {
+                head.ok_or_else(|| AuditError::Head {
+                    path: self.path(HEAD),
+                })
+            },
+        )?;
+        self.follow_head(&head)?;
+        self.adopt(&mut head)?;
+        let seq = head.seq.saturating_add(1);
+        let line = event::line(event, &self.run, time, (seq, &head.sha256))?;
+        let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
+        if head.bytes > 0 && head.bytes.saturating_add(length) > self.rotate {
+            head.file = head.file.saturating_add(1);
+            head.bytes = 0;
+            self.follow_head(&head)?;
+            self.drop_oldest(&mut head)?;
+        }
+        let failed = self.failed(&name(head.file));
+        let file = match &mut self.file {
+            Some((_, file)) => file,
+            None => return Err(failed(ErrorKind::NotFound.into())),
+        };
+        let before = file.metadata().map_err(&failed)?.len();
+        if let Err(source) = file.write_all(&line) {
+            // What was written of it would be half a line.
+            file.set_len(before).map_err(&failed)?;
+            return Err(failed(source));
+        }
+        head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(&line));
+        (head.seq, head.bytes) = (seq, before.saturating_add(length));
+        write_head(locked, &head).map_err(self.failed(HEAD))
+    }
+
+    /// Holds the file that the head names.
+    fn follow_head(&mut self, head: &Head) -> Result<(), AuditError> {
+        let stands = |(number, file): &(u64, File)| {
+            *number == head.file && fstat(file.as_fd()).is_ok_and(|stat| stat.st_nlink > 0)
+        };
+        if !self.file.as_ref().is_some_and(stands) {
+            let file = self.folder.open_to_write(&name(head.file), true)?;
+            self.file = Some((head.file, file));
+        }
+        Ok(())
+    }
+
+    /// A line that was written by a process killed before it could say so in the head.
+    fn adopt(&mut self, head: &mut Head) -> Result<(), AuditError> {
+        let failed = self.failed(&name(head.file));
+        let Some((_, file)) = &mut self.file else {
+            return Ok(());
+        };
+        let length = file.metadata().map_err(&failed)?.len();
+        if length <= head.bytes {
+            return Ok(());
+        }
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(head.bytes)).map_err(&failed)?;
+        file.take(ROTATE).read_to_end(&mut rest).map_err(&failed)?;
+        let line = rest
+            .strip_suffix(b"\n")
+            .filter(|line| !line.contains(&b'\n'));
+        let next = line.and_then(|line| {
+            let read: Line = serde_json::from_slice(line).ok()?;
+            let next = read.seq == head.seq.saturating_add(1) && read.prev == head.sha256;
+            next.then(|| sha256(line))
+        });
+        if let Some(sha256) = next {
+            (head.seq, head.sha256, head.bytes) = (head.seq.saturating_add(1), sha256, length);
+        } else if !rest.ends_with(b"\n") {
+            // Somebody else's: it stays, for `verify` to name, on a line of its own.
+            file.write_all(b"\n").map_err(&failed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest files beyond those that are kept.
+    fn drop_oldest(&self, head: &mut Head) -> Result<(), AuditError> {
+        let files = files(&self.folder)?;
+        let over = files.len().saturating_sub(KEPT);
+        for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
+            let text = self.folder.read(next)?.unwrap_or_default();
+            let first = text.lines().next().unwrap_or_default();
+            if let Ok(line) = serde_json::from_str::<Line>(first) {
+                head.first = line.seq;
+            }
+            self.folder.remove(name)?;
+        }
+        Ok(())
+    }
+}
+
+fn name(file: u64) -> String {
+    format!("{file:06}.jsonl")
+}
+
+/// The names of the files, from the oldest.
+pub(super) fn files(folder: &Folder) -> Result<Vec<String>, AuditError> {
+    let mut files: Vec<(u64, String)> = folder
+        .names()?
+        .into_iter()
+        .filter_map(|name| Some((name.strip_suffix(".jsonl")?.parse().ok()?, name)))
+        .collect();
+    files.sort();
+    Ok(files.into_iter().map(|(_, name)| name).collect())
+}
+
+/// The head: `None` of an empty file, `Some(None)` of one that says nothing.
+pub(super) fn read_head(file: &File) -> io::Result<Option<Option<Head>>> {
+    let mut bytes = [0; HEAD_BYTES];
+    let mut count = 0;
+    while let Some(room) = bytes.get_mut(count..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, u64::try_from(count).unwrap_or(u64::MAX)) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let text = bytes.get(..count).unwrap_or_default();
+    Ok((count > 0).then(|| serde_json::from_slice(text).ok()))
+}
+
+fn write_head(file: &File, head: &Head) -> io::Result<()> {
+    let mut text = serde_json::to_string(head)?;
+    while text.len() < HEAD_BYTES - 1 {
+        text.push(' ');
+    }
+    text.push('\n');
+    file.write_all_at(text.as_bytes(), 0)
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

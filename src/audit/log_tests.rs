@@ -1,0 +1,207 @@
+#![expect(clippy::disallowed_methods, reason = "tests read and write files")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::super::read::Reader;
+use super::*;
+use crate::plan::Person;
+
+struct Home {
+    _directory: tempfile::TempDir,
+    person: Person,
+}
+
+impl Home {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        let person = Person {
+            state: home.join(".supervisor"),
+            home,
+            uid: nix::unistd::geteuid().as_raw(),
+        };
+        Self {
+            _directory: directory,
+            person,
+        }
+    }
+
+    fn log(&self, alias: &str) -> Log {
+        let run = Run {
+            run: "0123456789abcdef".into(),
+            alias: alias.into(),
+            digest: None,
+        };
+        Log::open(&State::open(&self.person).unwrap(), run).unwrap()
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::open(State::open(&self.person).unwrap())
+    }
+
+    fn damage(&self) -> Vec<(String, usize)> {
+        let look = self.reader().verify().unwrap();
+        look.damage
+            .into_iter()
+            .map(|one| (one.file, one.line))
+            .collect()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.person.state.join("audit").join(name)
+    }
+}
+
+/// Records an event as a run does.
+fn put(log: &mut Log, word: &str) -> Result<(), AuditError> {
+    log.record(event(word), Timestamp::UNIX_EPOCH)?;
+    log.write()
+}
+
+fn event(word: &str) -> Event {
+    Event::Refused { code: word.into() }
+}
+
+fn codes(lines: &[Line]) -> Vec<&str> {
+    lines
+        .iter()
+        .map(|line| line.text("code").unwrap())
+        .collect()
+}
+
+#[test]
+fn two_runs_write_one_chain() {
+    let home = Home::new();
+    assert_eq!(home.reader().lines().unwrap(), (vec![], 0));
+    let state = home.person.state.clone();
+    fs::create_dir(&state).unwrap();
+    let mut reader = home.reader();
+    let (mut one, mut two) = (home.log("one"), home.log("two"));
+    for word in ["a", "b"] {
+        put(&mut one, word).unwrap();
+        put(&mut two, word).unwrap();
+    }
+    let (lines, unreadable) = home.reader().lines().unwrap();
+    assert_eq!((codes(&lines), unreadable), (vec!["a", "a", "b", "b"], 0));
+    assert_eq!(lines[3].alias, "two");
+    assert_eq!(home.damage(), []);
+    // A reader that was opened before there was a log, and goes on.
+    assert_eq!(reader.lines().unwrap().0.len(), 4);
+    put(&mut one, "c").unwrap();
+    assert_eq!(codes(&reader.lines().unwrap().0), ["c"]);
+    one.close().unwrap();
+    let mode = |name| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode("head"), mode("000001.jsonl"), mode("")),
+        (0o600, 0o600, 0o700)
+    );
+}
+
+#[test]
+fn it_is_rotated_and_the_chain_goes_on() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    log.rotate = 2_000;
+    for number in 0..400 {
+        put(&mut log, &format!("c{number}")).unwrap();
+    }
+    let names = files(&log.folder).unwrap();
+    assert_eq!(names.len(), KEPT);
+    assert!(names[0] > name(1), "the oldest went: {}", names[0]);
+    assert_eq!(home.damage(), []);
+    let (lines, _) = home.reader().lines().unwrap();
+    assert_eq!(lines.last().unwrap().seq, 400);
+    // A file in the middle, and the newest one.
+    fs::remove_file(home.path(&names[4])).unwrap();
+    assert_eq!(home.damage(), [(names[5].clone(), 1)]);
+    fs::remove_file(home.path(&names[KEPT - 1])).unwrap();
+    assert_eq!(home.damage().len(), 2);
+}
+
+#[test]
+fn what_is_cut_or_edited_is_found_and_stays_found() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    for word in ["a", "b", "c"] {
+        put(&mut log, word).unwrap();
+    }
+    let path = home.path("000001.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, whole.replace("\"code\":\"b\"", "\"code\":\"x\"")).unwrap();
+    assert_eq!(home.damage(), [("000001.jsonl".into(), 2)]);
+    fs::write(&path, whole.lines().next().unwrap().to_owned() + "\n").unwrap();
+    assert_eq!(home.damage(), [("000001.jsonl".into(), 1)]);
+    put(&mut log, "d").unwrap();
+    assert_eq!(
+        home.damage(),
+        [("000001.jsonl".into(), 2)],
+        "the lines between are missing"
+    );
+    fs::write(&path, whole.clone() + "{\"v\":1").unwrap();
+    put(&mut log, "e").unwrap();
+    assert!(home.damage().contains(&("000001.jsonl".into(), 4)));
+    fs::remove_file(home.path("head")).unwrap();
+    assert_eq!(home.damage(), [("head".into(), 0)]);
+}
+
+#[test]
+fn a_line_whose_writer_was_killed_before_the_head_is_taken_up() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    let before = fs::read(home.path("head")).unwrap();
+    put(&mut log, "b").unwrap();
+    fs::write(home.path("head"), before).unwrap();
+    put(&mut log, "c").unwrap();
+    assert_eq!(home.damage(), []);
+    assert_eq!(codes(&home.reader().lines().unwrap().0), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_held_log_is_not_waited_for_and_loses_nothing() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    let head = fs::File::open(home.path("head")).unwrap();
+    let held = Flock::lock(head, FlockArg::LockExclusive).unwrap();
+    for _ in 0..3 {
+        put(&mut log, "b").unwrap();
+    }
+    assert_eq!(home.reader().lines().unwrap().0.len(), 1);
+    drop(held);
+    log.close().unwrap();
+    assert_eq!(
+        codes(&home.reader().lines().unwrap().0),
+        ["a", "b", "b", "b"]
+    );
+    assert_eq!(home.damage(), []);
+}
+
+#[test]
+fn a_log_that_is_removed_begins_anew() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    for name in ["head", "000001.jsonl"] {
+        fs::remove_file(home.path(name)).unwrap();
+    }
+    put(&mut log, "b").unwrap();
+    assert_eq!(codes(&home.reader().lines().unwrap().0), ["b"]);
+    assert_eq!(home.damage(), []);
+}
+
+#[test]
+fn what_cannot_be_trusted_is_not_written_to() {
+    let home = Home::new();
+    drop(home.log("a"));
+    fs::write(home.path("head"), "").unwrap();
+    fs::set_permissions(home.path("head"), fs::Permissions::from_mode(0o644)).unwrap();
+    let error = put(&mut home.log("a"), "a").unwrap_err();
+    assert_eq!(error.code(), "state-mode");
+    fs::remove_file(home.path("head")).unwrap();
+    fs::write(home.path("head"), "nothing").unwrap();
+    fs::set_permissions(home.path("head"), fs::Permissions::from_mode(0o600)).unwrap();
+    let error = put(&mut home.log("a"), "a").unwrap_err();
+    assert_eq!(error.code(), "audit-head-unreadable");
+}

@@ -1,0 +1,248 @@
+//! The gate's third part: the server's comings and goings, and what time brings.
+//!
+//! Pure. Whatever becomes of the server, every request that waits for it is answered at once, in
+//! our own words; and whether another may take its place is decided here.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::answer::{self, Data};
+use super::breaker::Verdict;
+use super::envelope::Id;
+use super::era::{self, Era};
+use super::gate::{EXCERPT, Effect, Gate, Gone, Step};
+use super::ledger::Asked;
+use super::replay::{self, Differs};
+use super::{End, Exit, sanitize};
+use crate::audit::Event;
+use crate::audit::event::Outcome;
+
+/// What time brought.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Expired {
+    /// Whole lines of ours for the host.
+    pub(super) to_host: Vec<u8>,
+    /// Whole lines of ours for the server.
+    pub(super) to_server: Vec<u8>,
+    /// The server has not answered at all and is to be ended.
+    pub(super) slow: bool,
+}
+
+impl Gate {
+    /// Whether a server that ends now is started again when the host asks for something.
+    pub(super) fn may_restart(&self) -> bool {
+        if self.gone.is_some() {
+            return false;
+        }
+        match self.session.era() {
+            Some(Era::Modern) => true,
+            Some(Era::Legacy) => self.replay.is_ready() && !self.replay.is_under_way(),
+            None => self.session.declined(),
+        }
+    }
+
+    /// The server ended by itself and may be started again: every request that waits is answered.
+    pub(super) fn died(&mut self, exit: Exit) -> Vec<u8> {
+        let (turns, news) = self.session.ended(self.asked.waits_for(era::DISCOVER));
+        self.effects.extend(news.map(Effect::Discover));
+        if !turns {
+            return self.fell(&Gone::Ended(exit), ("server-ended", Some(exit)));
+        }
+        // The host is about to ask in the era that this server knows.
+        let mut lines = Vec::new();
+        for (id, asked) in self.asked.take() {
+            lines.extend(if asked.method == era::DISCOVER {
+                self.not_found(&id, &asked.method)
+            } else {
+                self.record_end(&asked, Outcome::Died, 0);
+                self.ended(&id, &asked, &Gone::Ended(exit))
+            });
+            self.counters.answered_by_relay += 1;
+        }
+        self.session.forget();
+        self.stand_empty();
+        lines
+    }
+
+    /// The server closed its stdout, is ended for it, and may be started again.
+    pub(super) fn muted(&mut self) -> Vec<u8> {
+        self.fell(&Gone::Mute, ("stdout-closed", None))
+    }
+
+    fn fell(&mut self, gone: &Gone, fault: (&'static str, Option<Exit>)) -> Vec<u8> {
+        self.deaths = self.deaths.saturating_add(1);
+        self.failed(fault);
+        let lines = self.answer_all(gone);
+        if self.session.era() != Some(Era::Legacy) {
+            self.session.forget();
+        }
+        self.stand_empty();
+        lines
+    }
+
+    fn stand_empty(&mut self) {
+        self.called.abandon();
+        self.away = true;
+    }
+
+    /// The server ended, or has to be ended: that counts.
+    pub(super) fn failed(&mut self, (fault, exit): (&'static str, Option<Exit>)) {
+        // One that was ended since it did not answer has been counted.
+        if !self.limits.was_late() {
+            self.effects.push(Effect::Verdict(Verdict::Failed));
+        }
+        self.effects
+            .push(Effect::Event(Event::Fault { fault, exit }));
+    }
+
+    /// How long to wait before it is started again.
+    pub(super) fn wait(&self) -> Duration {
+        replay::wait(self.deaths)
+    }
+
+    /// Nothing will be started any more: every open request is answered now, and each later one
+    /// when it comes.
+    pub(super) fn close(&mut self, gone: Gone) -> Vec<u8> {
+        let lines = self.answer_all(&gone);
+        self.gone = Some(gone);
+        lines
+    }
+
+    /// Answers every request that waits.
+    pub(super) fn answer_all(&mut self, gone: &Gone) -> Vec<u8> {
+        let outcome = match gone {
+            Gone::Slow(_) => Outcome::Timeout,
+            Gone::Refused(_) => Outcome::Error,
+            _ => Outcome::Died,
+        };
+        let mut lines = Vec::new();
+        for (id, asked) in self.asked.take() {
+            lines.extend(self.ended(&id, &asked, gone));
+            self.record_end(&asked, outcome, 0);
+            self.counters.answered_by_relay += 1;
+        }
+        lines
+    }
+
+    /// Another process sits there. The host's first words, where it is to hear them again.
+    pub(super) fn started(&mut self) -> Option<Vec<u8>> {
+        self.away = false;
+        self.session.started(self.now.at);
+        let words = (self.session.era() == Some(Era::Legacy))
+            .then(|| self.replay.begin())
+            .flatten();
+        // It is started since something is asked of it.
+        self.limits.anew(Some(self.now.at));
+        words
+    }
+
+    /// Nobody waits for an answer of the process that goes.
+    pub(super) fn rested(&mut self) {
+        self.limits.anew(None);
+    }
+
+    /// The answer to the host's first words, said again.
+    pub(super) fn replayed(&mut self, line: &[u8], id: &Id) -> Step {
+        tracing::debug!(id = %id.json(), "the first words were answered again");
+        self.limits.heard();
+        self.effects.push(match self.replay.compare(line) {
+            Ok(next) => Effect::Replayed(next),
+            Err(Differs) => Effect::Differs,
+        });
+        Step::Skip
+    }
+
+    /// When to call [`Gate::expire`].
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let start = self.limits.due().filter(|_| !self.away);
+        [self.asked.deadline(), start].into_iter().flatten().min()
+    }
+
+    /// Answers what has waited long enough.
+    pub(super) fn expire(&mut self) -> Expired {
+        let mut expired = Expired::default();
+        if !self.away
+            && let Some(limit) = self.limits.expire(self.now.at)
+        {
+            expired.slow = true;
+            expired.to_host = self.answer_all(&Gone::Slow(limit));
+            self.effects.push(Effect::Verdict(Verdict::Failed));
+        }
+        while let Some((id, asked)) = self.asked.expire(self.now.at) {
+            let limit = asked.limit.unwrap_or_default().as_secs();
+            let (alias, what) = (&self.alias, what(&asked));
+            let message = format!("server {alias} did not answer {what} within {limit} s");
+            let hint = format!("supervisor audit --alias {alias}");
+            let data = Data {
+                code: "call-timeout",
+                hint: Some(&hint),
+                exit: None,
+            };
+            expired.to_host.extend(answer::error(
+                Some(&id),
+                answer::CALL_TIMEOUT,
+                &message,
+                Some(data),
+            ));
+            expired.to_server.extend(answer::cancelled(&id));
+            self.effects.push(Effect::Verdict(Verdict::Failed));
+            self.record_end(&asked, Outcome::Timeout, 0);
+            self.counters.answered_by_relay += 1;
+        }
+        expired
+    }
+
+    /// What is said of `server/discover` in place of a server that does not know it.
+    pub(super) fn not_found(&self, id: &Id, method: &str) -> Vec<u8> {
+        let method = sanitize::excerpt(method.as_bytes(), EXCERPT);
+        let message = format!("method not found: {method}");
+        answer::error(Some(id), era::METHOD_NOT_FOUND, &message, None)
+    }
+
+    /// The answer to a request that the server will not answer.
+    pub(super) fn ended(&self, id: &Id, asked: &Asked, gone: &Gone) -> Vec<u8> {
+        let alias = &self.alias;
+        let (fate, exit) = match gone {
+            Gone::Refused(refusal) => return answer::refusal(id, refusal),
+            Gone::Ended(exit) => (answer::fate(*exit), Some(exit.code())),
+            Gone::Stopped(exit, end) => (answer::stopped(*exit, *end), Some(exit.code())),
+            Gone::Mute => ("closed its stdout".to_owned(), None),
+            Gone::Slow(limit) => (
+                format!("gave no answer within {} s of its start", limit.as_secs()),
+                None,
+            ),
+            Gone::Replaced => (
+                "was ended, since the host turned to the other era of the protocol,".to_owned(),
+                None,
+            ),
+            Gone::Differs => (
+                "was started again, answered initialize otherwise than the first time, and was ended"
+                    .to_owned(),
+                None,
+            ),
+        };
+        let message = format!("server {alias} {fate} before it answered {}", what(asked));
+        let (code, number, hint) = match gone {
+            Gone::Slow(_) => ("start-timeout", answer::START_TIMEOUT, self.hint()),
+            Gone::Stopped(_, End::Over(over)) => (over.code(), over.number(), over.hint(alias)),
+            _ => ("server-ended", answer::SERVER_ENDED, self.hint()),
+        };
+        let data = Data {
+            code,
+            hint: Some(&hint),
+            exit,
+        };
+        answer::error(Some(id), number, &message, Some(data))
+    }
+}
+
+/// A request in a sentence.
+fn what(asked: &Asked) -> String {
+    let method = sanitize::excerpt(asked.method.as_bytes(), EXCERPT);
+    let tool = asked.tool.as_ref().map(|name| {
+        let name = sanitize::excerpt(name.as_bytes(), EXCERPT);
+        format!(" (tool {name})")
+    });
+    format!("{method}{}", tool.unwrap_or_default())
+}

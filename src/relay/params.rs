@@ -1,0 +1,194 @@
+//! The members of `params` that the relay looks at, and of `_meta` in it.
+//!
+//! Pure, one pass, no copy. What is not looked at may stand there twice; what is, may not.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::envelope::Id;
+
+/// The member of `_meta` that each request of the 2026-07-28 era has.
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The members of `params` that the relay looks at, as JSON.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Params<'a> {
+    /// `name`: of a tool or a prompt.
+    name: Option<&'a str>,
+    /// `requestId`: of a cancelled request.
+    request: Option<&'a str>,
+    /// `arguments`: of a call.
+    arguments: Option<&'a str>,
+    /// `progressToken`: of a progress notification.
+    token: Option<&'a str>,
+    /// `_meta`.
+    meta: Option<&'a str>,
+    /// One of them stood there twice.
+    twice: bool,
+}
+
+impl Params<'_> {
+    /// The name of the tool or prompt.
+    pub(super) fn name(&self) -> Option<String> {
+        self.name.and_then(|json| serde_json::from_str(json).ok())
+    }
+
+    /// Whether one of them stood there twice, so that two readers may differ.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.twice
+    }
+
+    /// The id of the request that is cancelled.
+    pub(super) fn request(&self) -> Option<Id> {
+        self.request.and_then(Id::read)
+    }
+
+    /// The arguments of a call, as they are written.
+    pub(super) fn arguments(&self) -> Option<&str> {
+        self.arguments
+    }
+
+    /// The token that a progress notification is for. Tokens are as ids are.
+    pub(super) fn progress(&self) -> Option<Id> {
+        self.token.and_then(Id::read)
+    }
+
+    /// What `_meta` says of a request: its progress token, and whether it names its protocol
+    /// version, as each request of the 2026-07-28 era does.
+    pub(super) fn meta(&self) -> Meta {
+        let mut meta = Meta::default();
+        let Some(Pairs(members)) = self.meta.and_then(|json| serde_json::from_str(json).ok())
+        else {
+            return meta;
+        };
+        for (name, value) in members {
+            match &*name {
+                "progressToken" => meta.token = Id::read(value.get()),
+                PROTOCOL_VERSION => meta.modern = true,
+                _ => {}
+            }
+        }
+        meta
+    }
+}
+
+/// What the relay needs of a request's `_meta`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Meta {
+    /// The token under which progress is told.
+    pub(super) token: Option<Id>,
+    /// The request is of the 2026-07-28 era.
+    pub(super) modern: bool,
+}
+
+/// The name of a member, borrowed where nothing is escaped.
+pub(super) struct Name<'a>(pub(super) Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Name<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member's name")
+            }
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Params<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ParamsReader)
+    }
+}
+
+/// An object's members in their order, with the values as they are written.
+pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Pairs<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// Reads any value; only an object has anything to tell.
+struct ParamsReader;
+
+impl<'de> Visitor<'de> for ParamsReader {
+    type Value = Params<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut params = Params::default();
+        while let Some(Name(name)) = map.next_key()? {
+            let slot = match &*name {
+                "name" => &mut params.name,
+                "requestId" => &mut params.request,
+                "arguments" => &mut params.arguments,
+                "progressToken" => &mut params.token,
+                "_meta" => &mut params.meta,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            params.twice |= slot.replace(map.next_value::<&RawValue>()?.get()).is_some();
+        }
+        Ok(params)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Params::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Params::default())
+    }
+}

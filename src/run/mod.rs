@@ -1,0 +1,345 @@
+//! One run of a declared server: started, relayed, recorded, and started again where it died.
+//!
+//! [`Run`] owns a run for the relay: it starts the server anew by the whole road (`prepare`,
+//! `permit`, `launch`), for the digest of the first start alone, and keeps what outlives it: the audit log,
+//! the breaker and the era ([`kept`]). With `--ephemeral` nothing is kept.
+//!
+//! Place on the path: Running → **relay, with its owner** → Outcome → receipt → audit event → exit
+//! code.
+
+pub(crate) mod error;
+pub(crate) mod kept;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+pub use error::RunError;
+
+use crate::approval::Approvals;
+use crate::audit::event;
+use crate::audit::log::Log;
+use crate::audit::{AuditError, Event};
+use crate::confine::receipt::Started;
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Digest, DigestPrefix};
+use crate::error::Error;
+use crate::exit_codes;
+use crate::launch::home::Home;
+use crate::launch::run_id::RunId;
+use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
+use crate::plan::{Person, RunRequest};
+use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Server, Start, Verdict};
+use kept::Kept;
+
+/// The owner of one run.
+pub(crate) struct Run {
+    person: Person,
+    request: RunRequest,
+    alias: Alias,
+    program: PathBuf,
+    held: Rc<RefCell<Held>>,
+    records: Option<Records>,
+    breaker: Breaker,
+    starts: u64,
+    /// Says something to the person, on standard error.
+    say: fn(&str),
+}
+
+/// What the starts of a run leave with it.
+struct Held {
+    /// While a server runs: its temporary directory is not emptied meanwhile.
+    home: Option<Home>,
+    /// For the receipt.
+    started: Started,
+}
+
+impl Held {
+    /// What was launched takes its place.
+    fn take(&mut self, explanation: &Explanation, running: Running, say: fn(&str)) -> Server {
+        let Running {
+            server,
+            enforced,
+            low,
+            home,
+        } = running;
+        let (alias, run) = (&explanation.alias, self.started.run);
+        for place in low {
+            say(&format!(
+                "{alias}: the disk of {place}, which is low; who fills it is not watched"
+            ));
+        }
+        tracing::info!(%alias, %run, ?enforced, "confined");
+        let last = receipts::started(run, explanation, now());
+        self.started.confined(last, enforced.mechanisms);
+        self.home = Some(home);
+        server
+    }
+}
+
+/// What is kept of a run.
+struct Records {
+    log: Log,
+    kept: Kept,
+    /// What could not be kept was said.
+    told: bool,
+}
+
+impl Run {
+    /// Opens what outlives the run.
+    ///
+    /// # Errors
+    /// A record that cannot be read or written: a run that cannot be recorded does not start.
+    pub(crate) fn open(
+        person: &Person,
+        request: &RunRequest,
+        explanation: &Explanation,
+        run: RunId,
+        say: fn(&str),
+    ) -> Result<Self, Error> {
+        let digest = explanation.digest.clone();
+        let records = if request.ephemeral {
+            None
+        } else {
+            let state = State::open(person)?;
+            let run = of(run, &explanation.alias, Some(&digest));
+            Some(Records {
+                log: Log::open(&state, run)?,
+                kept: Kept::open(&state, &digest)?,
+                told: false,
+            })
+        };
+        let breaker = match &records {
+            Some(records) => records.kept.breaker()?,
+            None => Breaker::default(),
+        };
+        Ok(Self {
+            person: person.clone(),
+            request: RunRequest {
+                digest: Some(DigestPrefix::of(&digest)),
+                ..request.clone()
+            },
+            alias: explanation.alias.clone(),
+            program: explanation.plan.exec.clone(),
+            held: Rc::new(RefCell::new(Held {
+                home: None,
+                started: receipts::started(run, explanation, now()),
+            })),
+            records,
+            breaker,
+            starts: 0,
+            say,
+        })
+    }
+
+    /// The breaker as earlier runs left it.
+    pub(crate) fn earlier_breaker(&self) -> Breaker {
+        self.breaker
+    }
+
+    /// What earlier runs learnt of how the server takes `server/discover`.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub(crate) fn earlier_discover(&self) -> Result<Option<Discover>, RunError> {
+        match &self.records {
+            Some(records) => records.kept.discover(now()),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether calls are recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.records.is_some()
+    }
+
+    /// The server was started for the first time.
+    ///
+    /// # Errors
+    /// It cannot be recorded.
+    pub(crate) fn started(
+        &mut self,
+        explanation: &Explanation,
+        running: Running,
+    ) -> Result<Server, AuditError> {
+        let server = self.held.borrow_mut().take(explanation, running, self.say);
+        self.starts = 1;
+        let event = self.start_event(0);
+        if let Some(records) = &mut self.records {
+            records.log.record(event, now())?;
+            records.log.write()?;
+        }
+        Ok(server)
+    }
+
+    /// What the receipt says of the starts.
+    pub(crate) fn last_started(&self) -> Started {
+        self.held.borrow().started.clone()
+    }
+
+    fn start_event(&self, restart: u64) -> Event {
+        Event::Start {
+            program: crate::text::path(&self.program),
+            restart,
+        }
+    }
+
+    /// The end of the run: recorded, and on the disk.
+    pub(crate) fn ended(mut self, outcome: &Outcome) {
+        self.record(Event::Stop {
+            exit: outcome.exit,
+            reason: outcome.end.as_str(),
+            counters: outcome.counters,
+        });
+        self.held.borrow_mut().home = None;
+        let Self {
+            records,
+            alias,
+            say,
+            ..
+        } = self;
+        if let Some(records) = records
+            && let Err(error) = records.log.close()
+        {
+            say(&format!("{alias}: {error}"));
+        }
+    }
+
+    /// Tells the person, once, that something could not be kept.
+    fn told(&mut self, kept: Result<(), impl std::error::Error>) {
+        let Err(error) = kept else { return };
+        let told = self
+            .records
+            .as_mut()
+            .map(|records| std::mem::replace(&mut records.told, true));
+        if told == Some(false) {
+            let mut text = format!("{}: {error}", self.alias);
+            let mut cause = error.source();
+            while let Some(next) = cause {
+                text.push_str(&format!(": {next}"));
+                cause = next.source();
+            }
+            (self.say)(&text);
+        }
+    }
+}
+
+impl Owner for Run {
+    fn start(&mut self) -> Start {
+        // The one before may go now, and with it what it left in its temporary directory.
+        self.held.borrow_mut().home = None;
+        let (person, request) = (self.person.clone(), self.request.clone());
+        let (held, say) = (Rc::clone(&self.held), self.say);
+        Box::pin(async move {
+            let launched = launched(&person, &request).await;
+            let (prepared, running) = launched.map_err(|error| refusal(&error))?;
+            let explanation = prepared.explanation();
+            Ok(held.borrow_mut().take(explanation, running, say))
+        })
+    }
+
+    fn started(&mut self) {
+        let event = self.start_event(self.starts);
+        self.starts = self.starts.saturating_add(1);
+        self.record(event);
+    }
+
+    fn server_ended(&mut self) {
+        if let Err(error) = descendants::sweep() {
+            (self.say)(&format!("R2: {error}"));
+        }
+    }
+
+    fn record(&mut self, event: Event) {
+        if let Some(records) = &mut self.records {
+            let recorded = records.log.record(event, now());
+            self.told(recorded);
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(records) = &mut self.records {
+            let written = records.log.write();
+            self.told(written);
+        }
+    }
+
+    fn breaker(&mut self, verdict: Verdict) -> Breaker {
+        self.breaker = match &self.records {
+            None => self.breaker.after(verdict, now()),
+            Some(records) => match records.kept.turn(verdict, now()) {
+                Ok(breaker) => breaker,
+                Err(error) => {
+                    self.told(Err(error));
+                    self.breaker.after(verdict, now())
+                }
+            },
+        };
+        self.breaker
+    }
+
+    fn discover(&mut self, how: Discover) {
+        if let Some(records) = &self.records {
+            let kept = records.kept.learn(how, now());
+            self.told(kept);
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        now()
+    }
+}
+
+/// By the whole road, from the declaration on.
+async fn launched(person: &Person, request: &RunRequest) -> Result<(Prepared, Running), Error> {
+    let mut prepared = launch::permit(launch::prepare(person, request)?)?;
+    let running = launch::launch(&mut prepared).await?;
+    Ok((prepared, running))
+}
+
+/// Records that a run did not start, as far as there is a log.
+///
+/// # Errors
+/// It cannot be recorded.
+pub(crate) fn refused(person: &Person, alias: &Alias, error: &Error) -> Result<(), Error> {
+    let state = State::open(person)?;
+    // Nothing is written in a state that cannot be trusted or read.
+    let readable = state.read().is_ok() && Approvals::read(&state).is_ok();
+    if state.folder().is_none() || !readable {
+        return Ok(());
+    }
+    let run = RunId::new().map_err(LaunchError::Spawn)?;
+    let mut log = Log::open(&state, of(run, alias, None))?;
+    let code = error.code().to_owned();
+    log.record(Event::Refused { code }, now())?;
+    Ok(log.close()?)
+}
+
+fn of(run: RunId, alias: &Alias, digest: Option<&Digest>) -> event::Run {
+    event::Run {
+        run: run.to_string(),
+        alias: alias.to_string(),
+        digest: digest.map(ToString::to_string),
+    }
+}
+
+/// An error as the host is told it.
+pub(crate) fn refusal(error: &Error) -> Refusal {
+    Refusal {
+        number: exit_codes::rpc_number(error.code()),
+        message: error.message(),
+        code: error.code().to_owned(),
+        hint: error.hint(),
+        exit: error.exit_code(),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the owner of a run tells the time"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

@@ -1,0 +1,244 @@
+//! Whatever either side writes, and whatever becomes of the server: each request is answered
+//! once at most, all are answered at the end, and what is passed on was asked for.
+//!
+//! Each line of the input is a step: `h` and a line of the host's, `s` and one of the server's, `t`
+//! and so many seconds, `d` the server dies, `u` another comes, `c` the end.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::super::breaker::Breaker;
+use super::super::envelope::{Message, read};
+use super::super::gate::{Effect, Gate, Gone, Moment, Step};
+use super::super::{Audit, Exit, Filter, Settings};
+use super::driver::signature;
+
+struct Game {
+    gate: Gate,
+    /// Requests that wait for an answer.
+    open: BTreeSet<String>,
+    /// Cancelled ones: an answer may come, or not.
+    late: BTreeSet<String>,
+    ways: Vec<u8>,
+}
+
+pub fn target(input: &[u8]) -> u64 {
+    let mut game = Game {
+        gate: Gate::new(&settings(input), moment()),
+        open: BTreeSet::new(),
+        late: BTreeSet::new(),
+        ways: Vec::new(),
+    };
+    for step in input.split(|byte| *byte == b'\n') {
+        game.step(step);
+    }
+    let lines = game.gate.close(Gone::Ended(Exit::Code(0)));
+    game.told(&lines, None);
+    assert!(
+        game.open.is_empty(),
+        "unanswered at the end: {:?}",
+        game.open
+    );
+    signature(&game.ways)
+}
+
+fn settings(input: &[u8]) -> Settings {
+    let narrow = input.first() == Some(&b'n');
+    Settings {
+        alias: "a".into(),
+        max_message_bytes: 4_096,
+        filter: Filter {
+            exclude: if narrow {
+                vec!["b*".parse().unwrap()]
+            } else {
+                Vec::new()
+            },
+            ..Filter::default()
+        },
+        start_limit: Some(Duration::from_secs(30)),
+        call_limit: Some(Duration::from_secs(10)),
+        audit: Audit::Arguments,
+        breaker: Breaker::default(),
+        discover: None,
+    }
+}
+
+fn moment() -> Moment {
+    Moment {
+        at: Instant::now(),
+        of_day: Timestamp::from_second(1_800_000_000).unwrap(),
+    }
+}
+
+impl Game {
+    fn step(&mut self, step: &[u8]) {
+        match step {
+            [b'h', line @ ..] => self.host(line),
+            [b's', line @ ..] => self.server(line),
+            [b't', rest @ ..] => {
+                let seconds = std::str::from_utf8(rest)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
+                let by = Duration::from_secs(seconds.unwrap_or(1).min(1_000));
+                self.gate.now.at += by;
+                self.gate.now.of_day = self.gate.now.of_day.saturating_add(by).unwrap();
+                let expired = self.gate.expire();
+                self.told(&expired.to_host, None);
+                self.ways.push(u8::from(expired.slow));
+            }
+            b"d" if self.gate.may_restart() && !self.gate.away => {
+                let lines = self.gate.died(Exit::Signal(11));
+                self.told(&lines, None);
+                assert!(
+                    self.open.is_empty(),
+                    "unanswered at a death: {:?}",
+                    self.open
+                );
+                self.late.clear();
+                self.ways.push(b'd');
+            }
+            b"u" if self.gate.away => {
+                self.ways.push(u8::from(self.gate.started().is_some()));
+            }
+            b"c" => {
+                let lines = self.gate.close(Gone::Mute);
+                self.told(&lines, None);
+            }
+            _ => {}
+        }
+        self.heed();
+    }
+
+    fn host(&mut self, line: &[u8]) {
+        let step = self.gate.host_line(line);
+        let asked = match read(line) {
+            Ok(Message::Request { id, .. }) => Some(id.json()),
+            Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
+                if let Some(id) = params.request().map(|id| id.json())
+                    && self.open.remove(&id)
+                {
+                    self.late.insert(id);
+                }
+                None
+            }
+            _ => None,
+        };
+        // What goes before the line: answers to what an earlier server was asked.
+        self.heed();
+        match step {
+            Step::Forward => {
+                self.ways.push(b'H');
+                if let Some(id) = asked {
+                    assert!(self.open.insert(id.clone()), "{id} waits already");
+                    self.late.remove(&id);
+                }
+            }
+            Step::Skip => {}
+            Step::Withhold(withheld) => {
+                self.told(&withheld.to_host, asked.as_deref());
+                json(&withheld.to_server);
+                assert!(
+                    asked.is_none() || !withheld.to_host.is_empty(),
+                    "a request without an answer"
+                );
+                self.ways
+                    .extend(withheld.note.map(|(fault, _)| fault.as_str().as_bytes()[0]));
+            }
+        }
+    }
+
+    fn server(&mut self, line: &[u8]) {
+        if self.gate.away || self.gate.gone.is_some() {
+            return;
+        }
+        let step = self.gate.server_line(line);
+        match step {
+            Step::Forward => {
+                self.ways.push(b'S');
+                match read(line).expect("what is no message is not passed on") {
+                    Message::Response { id, .. } => {
+                        let id = id.expect("an answer to nobody is not passed on").json();
+                        assert!(
+                            self.open.remove(&id) || self.late.remove(&id),
+                            "nobody asked {id}"
+                        );
+                    }
+                    Message::Request { .. } | Message::Notification { .. } => {}
+                }
+            }
+            Step::Skip => {}
+            Step::Withhold(withheld) => {
+                self.told(&withheld.to_host, None);
+                json(&withheld.to_server);
+                self.ways
+                    .extend(withheld.note.map(|(fault, _)| fault.as_str().as_bytes()[0]));
+            }
+        }
+        self.heed();
+    }
+
+    /// Lines of ours for the host: each answers a request that waits, or the one just asked.
+    fn told(&mut self, lines: &[u8], asked: Option<&str>) {
+        for id in json(lines) {
+            // A request just asked and not passed on, be it with the id of one that waits.
+            if asked != Some(&*id) && !self.open.remove(&id) && !self.late.remove(&id) {
+                // A line that is no message may have had the id.
+                assert!(asked.is_none(), "{id}: {}", lines.escape_ascii());
+            }
+            self.ways.push(b'T');
+        }
+    }
+
+    fn heed(&mut self) {
+        while !self.gate.effects.is_empty() {
+            for effect in std::mem::take(&mut self.gate.effects) {
+                match effect {
+                    Effect::ToHost(lines) => self.told(&lines, None),
+                    Effect::Verdict(verdict) => {
+                        let breaker = self.gate.breaker.after(verdict, self.gate.now.of_day);
+                        self.gate.turn_breaker(breaker);
+                    }
+                    Effect::NewServer => {
+                        assert!(
+                            self.open.is_empty(),
+                            "unanswered at a switch: {:?}",
+                            self.open
+                        );
+                        self.late.clear();
+                        self.gate.away = true;
+                        self.ways.push(b'N');
+                    }
+                    Effect::Differs => {
+                        let lines = self.gate.close(Gone::Differs);
+                        self.told(&lines, None);
+                    }
+                    Effect::Event(event) => self.ways.push(event.name().as_bytes()[0]),
+                    Effect::Replayed(_) | Effect::Discover(_) | Effect::Note(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// The ids of whole lines of ours.
+fn json(lines: &[u8]) -> Vec<String> {
+    assert!(lines.is_empty() || lines.ends_with(b"\n"));
+    let lines = lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let value: serde_json::Value =
+                serde_json::from_slice(line).expect("our own lines are JSON");
+            match read(line) {
+                Ok(Message::Response { id: Some(id), .. }) => id.json(),
+                _ => value
+                    .get("id")
+                    .map_or_else(|| "null".to_owned(), ToString::to_string),
+            }
+        })
+        .collect()
+}
