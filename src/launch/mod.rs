@@ -362,9 +362,9 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {
         (None, None) => Ok((shim, lent)),
-        (Some(why), _) => {
-            Err(LaunchError::Unconfirmed(format!("namespaces are refused now: {why}")).into())
-        }
+        (Some(why), _) => Err(LaunchError::Unconfirmed(format!(
+            "namespaces are refused now: {why}"
+        ))),
         (None, Some(why)) => Err(LaunchError::Unconfirmed(format!(
             "cannot be lent now: {why}"
         ))),

@@ -74,7 +74,6 @@ impl Shim {
         let Some(child) = safe_fork::fork()? else {
             drop((stdin, stdout, stderr, status, orders));
             let code = shim::main(ends, place);
-            #[expect(clippy::exit, reason = "the end of a process that was forked for this")]
             std::process::exit(i32::from(code));
         };
         Ok(Self {
