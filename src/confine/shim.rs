@@ -136,9 +136,10 @@ fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, F
         let report = Report::Begun(begun);
         status.report(&report).at(Step::Stage).map(|()| FAILED)
     };
-    if let Err(error) = entry::enter() {
-        return refuse(status, &error);
-    }
+    let own = match entry::enter() {
+        Ok(own) => own,
+        Err(error) => return refuse(status, &error),
+    };
     status.report(&Report::Entered).at(Step::Stage)?;
     // Hidden by what is mounted next.
     let null = apply::null().at(Step::Stage)?;
@@ -146,7 +147,7 @@ fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, F
     let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
         return Ok(0);
     };
-    if let Err(error) = entry::settle(&begin) {
+    if let Err(error) = entry::settle(&begin, own) {
         return refuse(status, &error);
     }
     apply::not_dumpable().at(Step::Namespaces)?;

@@ -18,8 +18,12 @@ use super::mount::{NONE, ROOT, memory};
 use crate::confine::spec::{Begin, Ids};
 
 /// Enters new namespaces, all but the network's; the process namespace begins with the next
-/// child. No id is mapped there yet.
-pub fn enter() -> Result<(), ApplyError> {
+/// child. No id is mapped there yet, so what this process's are outside is handed back.
+pub fn enter() -> Result<Ids, ApplyError> {
+    let own = Ids {
+        user: geteuid().as_raw(),
+        group: getegid().as_raw(),
+    };
     unshare(
         CloneFlags::CLONE_NEWUSER
             | CloneFlags::CLONE_NEWNS
@@ -28,14 +32,14 @@ pub fn enter() -> Result<(), ApplyError> {
             | CloneFlags::CLONE_NEWUTS
             | CloneFlags::CLONE_NEWCGROUP,
     )?;
-    Ok(())
+    Ok(own)
 }
 
 /// Maps the ids and makes what is known by now: a network, where it gets one of its own, and the
 /// file system in memory that becomes its root.
-pub fn settle(begin: &Begin) -> Result<(), ApplyError> {
+pub fn settle(begin: &Begin, own: Ids) -> Result<(), ApplyError> {
     if begin.ids.is_none() {
-        map_own()?;
+        map_own(own)?;
     }
     if begin.network {
         unshare(CloneFlags::CLONE_NEWNET)?;
@@ -48,8 +52,7 @@ pub fn settle(begin: &Begin) -> Result<(), ApplyError> {
 }
 
 /// The person's ids stay what they are, and are the only ones there.
-fn map_own() -> Result<(), ApplyError> {
-    let (user, group) = (geteuid(), getegid());
+fn map_own(Ids { user, group }: Ids) -> Result<(), ApplyError> {
     // The maps belong to root while a process is not dumpable.
     prctl::set_dumpable(true)?;
     fs::write("/proc/self/setgroups", "deny")?;

@@ -99,10 +99,6 @@ fn program() -> PathBuf {
     reason = "a test starts its server itself; the relay waits for it, by its descriptor"
 )]
 fn start(words: &[&str]) -> Server {
-    #[expect(
-        clippy::zombie_processes,
-        reason = "its handle is made of its number below"
-    )]
     let mut child = std::process::Command::new(program())
         .args(words)
         .process_group(0)
