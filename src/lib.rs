@@ -32,6 +32,7 @@ pub(crate) mod relay;
 pub(crate) mod surface;
 pub(crate) mod text;
 pub(crate) mod trial;
+pub(crate) mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -149,6 +149,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<rename::Renamed<'_>>("rename"),
         schema::<set::Set>("set"),
         schema::<Trial>("try"),
+        schema::<crate::why::Report>("why"),
     ]
 }
 

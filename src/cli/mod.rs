@@ -30,6 +30,7 @@ mod run;
 mod set;
 mod surface;
 mod try_;
+mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Approve(args) => approve::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Why(args) => why::run(&args),
             Command::List(args) => list::run(&args),
             Command::Get(args) => get::run(&args),
             Command::Set(_) => set::run(&[]),
@@ -109,6 +111,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Approve(ApproveArgs),
     Run(RunArgs),
     Explain(ExplainArgs),
+    Why(WhyArgs),
     List(ListArgs),
     Get(GetArgs),
     #[command(override_usage = "supervisor set ALIAS FLAGS")]
@@ -228,6 +231,25 @@ pub(crate) struct ApproveArgs {
     after_help = "Examples:\n  supervisor explain weather\n  supervisor explain weather --json"
 )]
 pub(crate) struct ExplainArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Find out why a server does not work: what it was refused, and what grants that
+///
+/// Starts a server once more, confined as always, greets it and asks for its lists, and watches
+/// it from outside: which paths, sockets, hosts, calls and limits it was refused, how often, by
+/// which of its programs, and the flag that would grant each, or that nothing will.
+///
+/// Nothing is loosened for it. What only happens at a call is not seen, nor what a thread does
+/// that uses real-time signals. The result is kept in the state directory.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor why weather\n  supervisor why weather --json")]
+pub(crate) struct WhyArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: Alias,

@@ -324,6 +324,18 @@ pub struct Running {
 /// # Errors
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
 pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
+    launch_told(prepared, |_| Ok(())).await
+}
+
+/// The same; `tell` hears the number of the confining process while that waits for its orders,
+/// so that who watches can take hold of it.
+///
+/// # Errors
+/// As [`launch`]; what `tell` says.
+pub async fn launch_told(
+    prepared: &mut Prepared,
+    tell: impl FnOnce(u32) -> io::Result<()>,
+) -> Result<Running, LaunchError> {
     let Prepared(explanation) = prepared;
     let ids = explanation.lowered.ids;
     let home = if explanation.ephemeral {
@@ -336,6 +348,7 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         Some(shim) => shim,
         None => another(explanation)?,
     };
+    shim.id().map_or(Ok(()), tell).map_err(LaunchError::Spawn)?;
     let spawn::Started {
         server,
         enforced,

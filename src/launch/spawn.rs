@@ -103,6 +103,11 @@ impl Shim {
         }
     }
 
+    /// Its number, unless it was waited for.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Its first report. It makes no other before it has its orders.
     fn first_line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();

@@ -144,6 +144,52 @@ pub async fn read(
     }
 }
 
+/// How far one child came.
+#[derive(Debug)]
+pub struct Once {
+    /// What kept it from saying all.
+    pub trouble: Option<Trouble>,
+    /// The last lines it said beside the protocol, escaped.
+    pub said: Vec<String>,
+}
+
+/// Starts one child, greets it in the legacy era with nothing declared, and asks for its lists.
+///
+/// # Errors
+/// What keeps the server from being started. No child is left then.
+pub async fn once(
+    start: impl AsyncFnOnce() -> Result<Running, Error>,
+    settings: &Settings<'_>,
+    lines: usize,
+) -> Result<Once, Error> {
+    let mut budget = Budget {
+        bytes: BYTES,
+        talk: TALK,
+        whole: TALK,
+        most: BYTES,
+    };
+    let reading = Reading {
+        era: Era::Legacy,
+        declared: Declared::Nothing,
+    };
+    let wire = Wire::new(start().await?);
+    let mut session = Session::new(
+        wire,
+        reading,
+        (settings.start, true),
+        &mut budget,
+        settings.interrupted,
+        settings.progress,
+    );
+    let trouble = match session.open().await {
+        Ok(Opening::Spoken(opening)) => session.read(&opening).await.err(),
+        Ok(Opening::NotSpoken(trouble)) | Err(trouble) => Some(trouble),
+    };
+    let said = session.end(lines).await;
+    (settings.after_server)();
+    Ok(Once { trouble, said })
+}
+
 struct Reader<'a, S> {
     start: S,
     settings: &'a Settings<'a>,

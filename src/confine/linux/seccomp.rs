@@ -188,6 +188,19 @@ pub(crate) fn lower(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Progra
     compile(arch, filters)
 }
 
+/// Why a call is refused, in the words of the data: the promise, a colon, the reason. The parts
+/// that are always in force are looked through, the one for namespaces included.
+pub(crate) fn reason(call: &str) -> Option<String> {
+    let data: BTreeMap<String, Value> = serde_json::from_str(Arch::current()?.text()).ok()?;
+    Filter::Deny
+        .parts()
+        .iter()
+        .filter_map(|part| data.get(*part)?.get("filter")?.as_array())
+        .flatten()
+        .find(|rule| rule.get("syscall").and_then(Value::as_str) == Some(call))
+        .and_then(|rule| Some(rule.get("comment")?.as_str()?.to_owned()))
+}
+
 fn compile(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Program>, SeccompError> {
     let mut compiled = compile_whole(arch, filters)?;
     let program = |&filter: &Filter| {

@@ -1,0 +1,163 @@
+//! Why a server did not work: what it was refused, and what would grant that.
+//!
+//! [`rerun`] starts it once more by the road of `run` and watches it from outside
+//! ([`observe`], `tracee`, `call`), which gives `attempt`s: what it tried in vain. `judge` and
+//! `paths` hold each against what there is outside (`world`): what is not there for the server
+//! and there for the person is ours, what is nowhere is the server's own affair. `said` and
+//! `script` read what the server says and is. `offer` tries the flags, so that none is named that
+//! `set` would not take, and `diagnose` puts it together: a [`Report`].
+//!
+//! Beside the path: `supervisor why` alone comes here. It decides nothing and loosens nothing.
+
+mod attempt;
+mod call;
+mod call_names;
+mod diagnose;
+pub(crate) mod finding;
+mod judge;
+mod observe;
+mod offer;
+mod paths;
+pub(crate) mod rerun;
+mod said;
+mod script;
+mod tracee;
+mod world;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Digest};
+use crate::error::Error;
+use crate::launch::Explanation;
+use crate::plan::{Person, facts};
+use finding::Finding;
+use judge::Judge;
+use offer::Offer;
+use rerun::Rerun;
+use said::Said;
+
+/// The folder of the state directory where reports are kept.
+const FOLDER: &str = "why";
+
+/// What `why` prints and keeps.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Report {
+    /// The person's name for the server.
+    pub(crate) alias: Alias,
+    /// Which declaration.
+    pub(crate) digest: Digest,
+    /// Whether the server came up and said what it offers.
+    pub(crate) works: bool,
+    /// What kept it from that, in words.
+    pub(crate) trouble: Option<String>,
+    /// Whether the run could be looked at; else what kept us from it.
+    pub(crate) unseen: Option<String>,
+    /// Processes that it started.
+    pub(crate) processes: u64,
+    /// What was refused or is missing, likely causes first.
+    pub(crate) findings: Vec<Finding>,
+    /// The command that grants what stands out.
+    pub(crate) command: Option<String>,
+    /// The last lines that it said beside the protocol.
+    pub(crate) said: Vec<String>,
+}
+
+/// Reads a run that was watched.
+///
+/// # Errors
+/// The state and the data of this program, as for a start.
+pub(crate) fn report(
+    person: &Person,
+    state: &State,
+    explanation: &Explanation,
+    rerun: Rerun,
+) -> Result<Report, Error> {
+    let declarations = state.read()?;
+    let offer = Offer {
+        person,
+        declaration: declarations.get(&explanation.alias)?,
+        explanation,
+        others: declarations.writable_but_by(&explanation.alias),
+        places: facts::places(person)?,
+    };
+    let Rerun { told, trace } = rerun;
+    let (trace, unseen) = match trace {
+        Ok(trace) => (trace, None),
+        Err(error) => (attempt::Trace::default(), Some(error.to_string())),
+    };
+    let said = Said::new(&told.said);
+    let judge = Judge {
+        offer: &offer,
+        said: &said,
+        trace: &trace,
+    };
+    let findings = diagnose::findings(&judge, told.trouble.is_some());
+    Ok(Report {
+        alias: explanation.alias.clone(),
+        digest: explanation.digest.clone(),
+        works: told.trouble.is_none(),
+        trouble: told.trouble,
+        unseen,
+        processes: trace.processes,
+        command: command(&offer, &findings),
+        findings,
+        said: told.said,
+    })
+}
+
+/// One command for all that stands out.
+fn command(offer: &Offer<'_>, findings: &[Finding]) -> Option<String> {
+    let mut flags: Vec<String> = Vec::new();
+    let causes = findings.iter().filter(|finding| finding.cause);
+    for finding in causes {
+        for pair in finding.flags.chunks(2) {
+            let single = |flag: &str| flags.iter().any(|known| known == flag);
+            let known = flags.chunks(2).any(|known| known == pair);
+            // One directory is all there is.
+            if !known && !(pair.first().is_some_and(|flag| flag == "--dir") && single("--dir")) {
+                flags.extend(pair.iter().cloned());
+            }
+        }
+    }
+    if flags.is_empty() || offer.refused(&flags).is_some() {
+        return None;
+    }
+    let alias = offer.explanation.alias.as_str();
+    let words = ["supervisor", "set", alias].into_iter();
+    Some(crate::text::words(
+        words.chain(flags.iter().map(String::as_str)),
+    ))
+}
+
+/// The places of the server's own, in memory, that others share outside.
+fn in_memory(explanation: &Explanation) -> &[PathBuf] {
+    let namespaces = explanation.lowered.namespaces.as_ref();
+    namespaces.map_or(&[], |own| own.in_memory.as_slice())
+}
+
+/// Keeps a report in the state directory.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn keep(state: &State, report: &Report) -> Result<(), Error> {
+    use crate::declaration::store::StoreError;
+    let name = format!("{}.json", report.digest.first_16());
+    let text = serde_json::to_string_pretty(report).unwrap_or_default();
+    let locked = state.make()?.lock().map_err(StoreError::from)?;
+    locked
+        .write_in(FOLDER, &name, &(text + "\n"))
+        .map_err(StoreError::from)?;
+    Ok(())
+}
+
+/// Where a report is kept.
+#[must_use]
+pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
+    state
+        .join(FOLDER)
+        .join(format!("{}.json", digest.first_16()))
+}

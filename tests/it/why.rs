@@ -1,0 +1,495 @@
+//! `supervisor why`: broken servers, as an ordinary user. Each fails for want of one thing; `why`
+//! names it and the flag, or that there is none. Where a flag is named, it is given, and the
+//! server works.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::schema;
+use crate::support::{Host, TestContext, stderr, stdout};
+
+/// The part of a server that works.
+const SERVE: &str = r#"
+import json, os, sys
+def serve():
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message:
+            continue
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "x", "version": "1"}}
+        if message["method"] == "tools/list":
+            result = {"tools": []}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// Declares a server in Python that does this first.
+fn python(context: &TestContext, flags: &[&str], first: &str) {
+    context.make_directory("servers");
+    let script = context.make_file("servers/x.py", &format!("{SERVE}\n{first}\nserve()\n"));
+    let script = script.to_str().unwrap();
+    context.approved("x", flags, &["/usr/bin/python3", script]);
+}
+
+fn works(context: &TestContext) -> bool {
+    let mut host = context.host("x");
+    let answer = host.initialize();
+    let works = answer.get("result").is_some();
+    drop(host.end());
+    works
+}
+
+/// What `why` says of a server that does not work.
+fn why(context: &TestContext) -> Value {
+    let output = context.run(&["why", "x", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = schema::check(&stdout(&output));
+    assert_eq!(report["unseen"], Value::Null, "{report}");
+    let kept = fs::read_dir(context.path("home/.supervisor/why")).unwrap();
+    assert_eq!(kept.count(), 1);
+    report
+}
+
+/// The causes: kind, what, flags.
+fn causes(report: &Value) -> Vec<(String, String, Vec<String>)> {
+    let findings = report["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .filter(|finding| finding["cause"] == json!(true))
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap().to_owned();
+            let flags = finding["flags"].as_array().unwrap();
+            let flags = flags.iter().map(|flag| flag.as_str().unwrap().to_owned());
+            (text("kind"), text("what"), flags.collect())
+        })
+        .collect()
+}
+
+/// A server that does not work, with one cause and the flags for it, works with them.
+fn granted(context: &TestContext, kind: &str, what: &str, flags: &[&str]) -> Value {
+    assert!(!works(context));
+    let report = why(context);
+    let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+    let want = [(kind.to_owned(), what.to_owned(), flags)];
+    assert_eq!(causes(&report), want, "{report:#}");
+    give(context, &report);
+    report
+}
+
+/// Types the command that `why` names.
+fn give(context: &TestContext, report: &Value) {
+    let command = report["command"].as_str().unwrap();
+    let bin = Path::new(&TestContext::program("supervisor")).parent().unwrap().to_owned();
+    let line = command.replacen("supervisor", &bin.join("supervisor").to_string_lossy(), 1);
+    let mut shell = context.command("/bin/sh");
+    shell.args(["-c", &format!("{line} --no-inspect")]);
+    let (code, screen) = context.terminal(shell, "y");
+    assert_eq!(code, 0, "{screen}");
+    assert!(works(context), "{report:#}");
+}
+
+/// A server that does not work, and nothing grants what it lacks.
+fn refused(context: &TestContext, kind: &str, what: &str) -> Value {
+    assert!(!works(context));
+    let report = why(context);
+    let found = causes(&report);
+    assert_eq!(found.len(), 1, "{report:#}");
+    assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (kind, what), "{report:#}");
+    assert!(found[0].2.is_empty(), "{report:#}");
+    assert_eq!(report["command"], Value::Null);
+    report
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_cache_directory_that_the_private_home_lacks() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "os.mkdir(os.path.expanduser('~/.cache/x'))");
+    assert!(!works(&context));
+    let report = why(&context);
+    let found = causes(&report);
+    assert!(found.len() == 1 && found[0].1.ends_with("/.cache") && found[0].2.is_empty(), "{report:#}");
+    // Nothing is granted: the directory is made.
+    let first = report["findings"][0]["first"].as_str().unwrap();
+    let mut shell = context.command("/bin/sh");
+    assert!(shell.args(["-c", first]).status().unwrap().success());
+    assert!(works(&context));
+}
+
+#[test]
+fn a_cache_directory_elsewhere() {
+    let context = TestContext::ordinary();
+    let cache = text(&context.make_directory("outside/cache"));
+    python(&context, &[], &format!("open('{cache}/index', 'w').write('x')"));
+    let what = format!("{cache}/index");
+    granted(&context, "path", &what, &["--dir", &cache]);
+}
+
+#[test]
+fn a_cache_directory_elsewhere_that_is_missing() {
+    let context = TestContext::ordinary();
+    let cache = text(&context.path("outside/cache"));
+    python(&context, &[], &format!("os.makedirs('{cache}', exist_ok=True)"));
+    assert!(!works(&context));
+    let report = why(&context);
+    assert_eq!(
+        causes(&report),
+        [("path".to_owned(), cache.clone(), vec!["--dir".to_owned(), cache.clone()])],
+        "{report:#}"
+    );
+    context.make_directory("outside/cache");
+    give(&context, &why(&context));
+}
+
+#[test]
+fn a_file_of_its_configuration() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/config.toml", "x"));
+    context.make_file("outside/secret", "x");
+    python(&context, &[], &format!("open('{file}')"));
+    granted(&context, "path", &file, &["--read", &file]);
+}
+
+#[test]
+fn a_configuration_in_the_real_home() {
+    let context = TestContext::ordinary();
+    context.make_directory("home/.config");
+    let file = text(&context.make_file("home/.config/x.json", "{}"));
+    python(&context, &[], "open(os.path.expanduser('~/.config/x.json'))");
+    let flags = ["-e", "HOME", "--read", &file];
+    let report = granted(&context, "path", &file, &flags);
+    let copy = report["findings"][0]["first"].as_str().unwrap();
+    assert!(copy.starts_with("mkdir -p ") && copy.contains(&format!("cp {file} ")), "{copy}");
+}
+
+#[test]
+fn a_configuration_in_the_real_home_of_a_server_that_keeps_files() {
+    let context = TestContext::ordinary();
+    context.make_directory("home/.config");
+    let file = text(&context.make_file("home/.config/x.json", "{}"));
+    python(
+        &context,
+        &[],
+        "os.makedirs(os.path.expanduser('~/.x'), exist_ok=True)\nopen(os.path.expanduser('~/.config/x.json'))",
+    );
+    let report = refused(&context, "path", &file);
+    let copy = report["findings"][0]["first"].as_str().unwrap();
+    let mut shell = context.command("/bin/sh");
+    assert!(shell.args(["-c", copy]).status().unwrap().success());
+    assert!(works(&context));
+}
+
+#[test]
+fn a_socket() {
+    let context = TestContext::ordinary();
+    // In the home itself, which no server may write.
+    let path = context.path("home/agent.sock");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let socket = text(&path);
+    open_to_all(&path);
+    python(
+        &context,
+        &[],
+        &format!("import socket\nsocket.socket(socket.AF_UNIX).connect('{socket}')"),
+    );
+    refused(&context, "socket", &socket);
+}
+
+fn open_to_all(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
+}
+
+#[test]
+fn a_socket_in_a_directory_of_its_own() {
+    let context = TestContext::ordinary();
+    let directory = context.make_directory("outside/service");
+    let path = directory.join("s");
+    let _listener = UnixListener::bind(&path).unwrap();
+    open_to_all(&path);
+    let socket = text(&path);
+    python(
+        &context,
+        &[],
+        &format!("import socket\nsocket.socket(socket.AF_UNIX).connect('{socket}')"),
+    );
+    granted(&context, "socket", &socket, &["--dir", &text(&directory)]);
+}
+
+#[test]
+fn a_variable_that_it_names() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "os.environ['WEATHER_API_KEY']");
+    granted(&context, "variable", "WEATHER_API_KEY", &["-e", "WEATHER_API_KEY=-"]);
+    let context = TestContext::ordinary();
+    let shell = "#!/bin/sh\nset -u\necho \"$TOKEN\" >/dev/null\nexec /usr/bin/python3 \"$1\"\n";
+    context.make_directory("servers");
+    let script = text(&context.make_file("servers/x.sh", shell));
+    let server = text(&context.make_file("servers/x.py", &format!("{SERVE}\nserve()\n")));
+    context.approved("x", &[], &["/bin/sh", &script, &server]);
+    granted(&context, "variable", "TOKEN", &["-e", "TOKEN=-"]);
+}
+
+#[test]
+fn a_variable_that_it_does_not_name() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "os.environ.get('SECRET_KEY') or sys.exit(3)");
+    let output = context
+        .supervisor(&["why", "x", "--json"])
+        .env("SECRET_KEY", "hunter2")
+        .output()
+        .unwrap();
+    let said = stdout(&output);
+    assert!(!said.contains("hunter2"));
+    let report = schema::check(&said);
+    let want = (
+        "variable".to_owned(),
+        "SECRET_KEY".to_owned(),
+        vec!["-e".to_owned(), "SECRET_KEY".to_owned()],
+    );
+    assert_eq!(causes(&report), [want], "{report:#}");
+}
+
+#[test]
+fn a_native_build_without_headers() {
+    let context = TestContext::ordinary();
+    let build = "import subprocess\nopen(os.environ['TMPDIR'] + '/x.c', 'w').write('#include <nowhere_at_all.h>')\n\
+                 subprocess.run(['gcc', '-c', os.environ['TMPDIR'] + '/x.c'], check=True)";
+    python(&context, &["-e", "PATH"], build);
+    refused(&context, "build", "the header nowhere_at_all.h");
+}
+
+#[test]
+fn headers_that_lie_elsewhere() {
+    let context = TestContext::ordinary();
+    let include = context.make_directory("outside/include");
+    context.make_file("outside/include/here.h", "int x;\n");
+    let include = text(&include);
+    let build = format!(
+        "import subprocess\nos.chdir(os.environ['TMPDIR'])\nopen('x.c', 'w').write('#include <here.h>')\n\
+         subprocess.run(['gcc', '-c', '-I{include}', 'x.c'], check=True)"
+    );
+    python(&context, &["-e", "PATH"], &build);
+    granted(&context, "path", &include, &["--read", &include]);
+}
+
+#[test]
+fn headers_of_node() {
+    let context = TestContext::ordinary();
+    let build = "if os.environ.get('npm_config_nodedir') != '/usr':\n    \
+                 sys.exit('gyp ERR! stack Error: getaddrinfo EAI_AGAIN nodejs.org')";
+    python(&context, &["-e", "PATH"], build);
+    if Path::new("/usr/include/node/node_version.h").exists() {
+        let flags = ["-e", "npm_config_nodedir=/usr"];
+        granted(&context, "build", "the headers of Node", &flags);
+    } else {
+        refused(&context, "build", "the headers of Node");
+    }
+}
+
+#[test]
+fn certificates_in_a_file_of_the_persons() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/roots.pem", "not read as such"));
+    python(&context, &[], &format!("open('{file}')"));
+    granted(&context, "path", &file, &["--read", &file]);
+}
+
+#[test]
+fn certificates_that_a_variable_names() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/roots.pem", "x"));
+    let first = "try:\n    open(os.environ.get('SSL_CERT_FILE', '/nowhere'))\nexcept OSError:\n    \
+                 sys.exit('ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed')";
+    python(&context, &[], first);
+    let output = context
+        .supervisor(&["why", "x", "--json"])
+        .env("SSL_CERT_FILE", &file)
+        .output()
+        .unwrap();
+    let report = schema::check(&stdout(&output));
+    let flags = vec!["-e".to_owned(), format!("SSL_CERT_FILE={file}")];
+    let want = ("certificates".to_owned(), "certificates".to_owned(), flags);
+    assert_eq!(causes(&report), [want], "{report:#}");
+    give(&context, &report);
+}
+
+#[test]
+fn a_port_below_1024() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "import socket\nsocket.socket().bind(('127.0.0.1', 81))");
+    refused(&context, "port", "81");
+}
+
+#[test]
+fn a_fork_bomb() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "while True:\n    os.fork()");
+    let report = refused(&context, "limit", "processes: 512 with all threads");
+    assert!(report["processes"].as_u64().unwrap() > 100, "{report:#}");
+}
+
+#[test]
+fn a_limit_below_the_default() {
+    let context = TestContext::ordinary();
+    let first = "import threading, time\nfor _ in range(40):\n    threading.Thread(target=time.sleep, args=(9,), daemon=True).start()";
+    python(&context, &["--limit", "processes=16"], first);
+    let flags = ["--no-limit", "processes"];
+    granted(&context, "limit", "processes: 16 with all threads", &flags);
+}
+
+#[test]
+fn a_namespace() {
+    let context = TestContext::ordinary();
+    let first = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+                 if libc.unshare(0x10000000): sys.exit(os.strerror(ctypes.get_errno()))";
+    python(&context, &[], first);
+    granted(&context, "namespace", "unshare", &["--allow", "nested-sandbox"]);
+}
+
+#[test]
+fn a_mount() {
+    let context = TestContext::ordinary();
+    let first = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+                 if libc.mount(b'none', b'/tmp', b'tmpfs', 0, None): sys.exit('cannot mount: ' + os.strerror(ctypes.get_errno()))";
+    python(&context, &[], first);
+    refused(&context, "call", "mount");
+}
+
+#[test]
+fn a_shim_of_a_version_manager() {
+    let context = TestContext::ordinary();
+    for directory in ["home/.asdf", "home/.asdf/shims", "home/.asdf/installs", "home/.asdf/bin"] {
+        context.make_directory(directory);
+    }
+    // As asdf does it: which version is in a file of the home.
+    let shim = "#!/bin/sh\nversion=$(cat \"$HOME/.tool-versions\" 2>/dev/null)\n\
+                [ -n \"$version\" ] || { echo 'No version is set for command tool' >&2; exit 126; }\n\
+                exec /usr/bin/python3 \"$@\"\n";
+    let program = context.make_file("home/.asdf/shims/tool", shim);
+    executable(&program);
+    let versions = text(&context.make_file("home/.tool-versions", "tool 1\n"));
+    context.make_directory("servers");
+    let server = text(&context.make_file("servers/x.py", &format!("{SERVE}\nserve()\n")));
+    let wrapper = text(&context.make_file("servers/x.sh", &format!("exec tool {server}\n")));
+    let path = format!("PATH={}:/usr/bin:/bin", context.path("home/.asdf/shims").display());
+    context.approved("x", &["-e", &path], &["/bin/sh", &wrapper, &server]);
+    let flags = ["-e", "HOME", "--read", &versions];
+    granted(&context, "path", &versions, &flags);
+}
+
+fn executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_program_that_is_not_on_its_path() {
+    let context = TestContext::ordinary();
+    context.make_directory("outside/bin");
+    let tool = context.make_file("outside/bin/frobnicate", "#!/bin/sh\nexit 0\n");
+    executable(&tool);
+    let tool = text(&tool);
+    python(
+        &context,
+        &["-e", "PATH=/usr/bin:/bin"],
+        &format!("import subprocess\nsubprocess.run(['{tool}'], check=True)"),
+    );
+    let path = format!("PATH=/usr/bin:/bin:{}", context.path("outside/bin").display());
+    granted(&context, "program", &tool, &["-e", &path]);
+}
+
+#[test]
+fn a_host() {
+    let context = TestContext::ordinary();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    python(
+        &context,
+        &["--net", "none"],
+        &format!("import socket\nsocket.create_connection(('127.0.0.1', {}))", address.port()),
+    );
+    granted(&context, "host", &address.to_string(), &["--net", "full"]);
+}
+
+#[test]
+fn what_fails_outside_too_is_not_ours() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "open('/nowhere/at/all')");
+    assert!(!works(&context));
+    let report = why(&context);
+    assert_eq!(causes(&report), [], "{report:#}");
+    assert_eq!(report["works"], json!(false));
+}
+
+#[test]
+fn words_on_standard_output() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "print('Starting server…')\nprint('listening on port 3000')\nsys.exit(1)");
+    let report = why(&context);
+    let found = causes(&report);
+    assert_eq!(found.len(), 1, "{report:#}");
+    assert_eq!(found[0].0, "output");
+}
+
+#[test]
+fn a_server_that_works() {
+    let context = TestContext::ordinary();
+    python(&context, &[], "");
+    let report = why(&context);
+    assert_eq!((&report["works"], &report["command"]), (&json!(true), &Value::Null));
+    assert_eq!(causes(&report), []);
+}
+
+/// The run is watched and not loosened: the server sees no tracer, and what is refused stays so.
+#[test]
+fn nothing_is_loosened_for_it() {
+    let context = TestContext::ordinary();
+    let secret = text(&context.make_file("outside/secret", "x"));
+    python(
+        &context,
+        &[],
+        &format!(
+            "status = open('/proc/self/status').read()\ntry:\n    open('{secret}')\n    sys.exit('read it')\nexcept OSError: pass\n\
+             print(*[line for line in status.splitlines() if line.split(':')[0] in ('TracerPid', 'NoNewPrivs', 'CapEff', 'Seccomp')], file=sys.stderr)\nsys.exit(4)"
+        ),
+    );
+    let report = why(&context);
+    let said = report["said"].to_string();
+    assert!(said.contains("NoNewPrivs:\\t1") || said.contains("NoNewPrivs:\\\\t1"), "{said}");
+    assert!(said.contains("Seccomp:\\t2") || said.contains("Seccomp:\\\\t2"), "{said}");
+    assert!(said.contains("CapEff:\\t0000000000000000") || said.contains("CapEff:\\\\t0000000000000000"), "{said}");
+    assert!(!said.contains("read it"));
+}
+
+/// Nothing of the run is left when `why` is killed in the middle of it.
+#[test]
+fn nothing_is_left_of_it() {
+    let context = TestContext::ordinary();
+    let mark = format!("why-{}", std::process::id());
+    python(
+        &context,
+        &[],
+        &format!("import time\nos.execv('/bin/sh', ['sh', '-c', ': {mark}; echo up >&2; while :; do sleep 1; done'])"),
+    );
+    let mut host = Host::start(context.supervisor(&["why", "x", "--json"]));
+    let running = || {
+        fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&format!(": {mark};"))
+        })
+    };
+    while !running() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    host.kill();
+    while running() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
