@@ -116,8 +116,6 @@ pub(crate) struct Trace {
     pub(crate) attempts: Vec<Attempt>,
     /// Processes that were started, threads not counted.
     pub(crate) processes: u64,
-    /// Whether it made a file or directory in its private home.
-    pub(crate) keeps_files: bool,
     /// Attempts that were not kept, since there were too many different ones.
     pub(crate) left_out: u64,
     /// Threads that were let go of, since they get signals that cannot be passed on.

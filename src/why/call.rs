@@ -42,17 +42,6 @@ pub(super) fn missed(call: &Call, memory: &impl Memory) -> Option<(Vec<Target>, 
     (!targets.is_empty()).then_some((targets, errno))
 }
 
-/// The path of what a call made.
-pub(super) fn made(call: &Call, memory: &impl Memory) -> Option<PathBuf> {
-    if call.answer < 0 {
-        return None;
-    }
-    let (start, address, intent) = wants(call, memory)?;
-    matches!(intent, Intent::Make | Intent::MakeDirectory)
-        .then(|| path(memory, start, address))
-        .flatten()
-}
-
 /// The size that was asked for by a call for memory; nothing where it is another call.
 fn wanted_memory(call: &Call) -> Option<u64> {
     match call.number {

@@ -189,7 +189,7 @@ fn read_by_script(judge: &Judge<'_>) -> Vec<Finding> {
 
 /// Programs that it did not find, where the person has them.
 fn commands(judge: &Judge<'_>) -> Vec<Finding> {
-    let granted = judge.offer.search_path().unwrap_or_default();
+    let granted = judge.offer.search_path();
     let mut found = Vec::new();
     for name in judge.said.commands() {
         let here = |directory: &PathBuf| {
@@ -312,7 +312,7 @@ fn node_headers(judge: &Judge<'_>) -> Finding {
     let told = world::text(&judge.offer.person.home.join(".npmrc"))
         .and_then(|text| setting(&text, "nodedir"))
         .map(PathBuf::from);
-    let search = judge.offer.search_path().unwrap_or_default();
+    let search = judge.offer.search_path();
     let around = search.0.iter().filter_map(|directory| {
         let node = world::resolved(&directory.join("node"))?;
         Some(node.parent()?.parent()?.to_owned())

@@ -24,7 +24,7 @@ mod script;
 mod tracee;
 mod world;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -152,12 +152,4 @@ pub(crate) fn keep(state: &State, report: &Report) -> Result<(), Error> {
         .write_in(FOLDER, &name, &(text + "\n"))
         .map_err(StoreError::from)?;
     Ok(())
-}
-
-/// Where a report is kept.
-#[must_use]
-pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
-    state
-        .join(FOLDER)
-        .join(format!("{}.json", digest.first_16()))
 }

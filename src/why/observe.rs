@@ -13,7 +13,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, PipeReader, Read};
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use nix::sys::ptrace::{self, Options};
@@ -54,12 +53,11 @@ struct Thread {
     above: Rc<[String]>,
 }
 
-/// Takes hold of the confining process with this number, which waits for its orders. `home` is
-/// the private home of the server.
+/// Takes hold of the confining process with this number, which waits for its orders.
 ///
 /// # Errors
 /// [`ObserveError::Seize`]: the server is not followed then.
-pub(crate) fn seize(shim: u32, home: &Path) -> Result<Observer, ObserveError> {
+pub(crate) fn seize(shim: u32) -> Result<Observer, ObserveError> {
     let pid = i32::try_from(shim).map_err(io::Error::other)?;
     let pid = Pid::from_raw(pid);
     let options = Options::PTRACE_O_EXITKILL
@@ -69,10 +67,7 @@ pub(crate) fn seize(shim: u32, home: &Path) -> Result<Observer, ObserveError> {
         | Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACEVFORK;
     ptrace::seize(pid, options).map_err(ObserveError::Seize)?;
-    let mut observer = Observer {
-        home: home.to_owned(),
-        ..Observer::default()
-    };
+    let mut observer = Observer::default();
     let none: Rc<[String]> = Rc::new([]);
     let shim = Thread {
         server: false,
@@ -87,7 +82,6 @@ pub(crate) fn seize(shim: u32, home: &Path) -> Result<Observer, ObserveError> {
 /// Follows one run.
 #[derive(Default)]
 pub(crate) struct Observer {
-    home: PathBuf,
     threads: HashMap<Pid, Thread>,
     /// Stopped before whoever made them was heard of.
     early: Vec<Pid>,
@@ -234,13 +228,6 @@ impl Observer {
             for target in targets {
                 self.keep(target, errno, &by);
             }
-        } else if !self.trace.keeps_files {
-            let made = call::made(&call, &Stopped(pid));
-            // What lies in the temporary directory is gone at the next start.
-            let kept = |path: &PathBuf| {
-                path.starts_with(&self.home) && !path.starts_with(self.home.join("tmp"))
-            };
-            self.trace.keeps_files = made.is_some_and(|path| kept(&path));
         }
     }
 

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::declaration::set_line::{self, Asked};
-use crate::declaration::{Alias, Declaration, Server, digest};
+use crate::declaration::{Alias, Declaration, EnvName, Server, digest};
 use crate::error::Error;
 use crate::launch::Explanation;
 use crate::plan::places::Places;
-use crate::plan::{Person, Source, facts, resolve};
+use crate::plan::{Person, SearchPath, Source, facts, resolve};
 
 /// Tries flags.
 pub(crate) struct Offer<'a> {
@@ -47,15 +47,13 @@ impl Offer<'_> {
         let Server::Stdio(stdio) = &changed.server else {
             return Ok(());
         };
-        let path = self.search_path().map(|path| {
-            let stored = stdio.env.contains_key(&crate::declaration::EnvName::path());
-            if stored {
-                facts::search_path_of(stdio)
-            } else {
-                path
-            }
-        });
-        let path = path.unwrap_or_else(|| facts::search_path_of(stdio));
+        // A stored one may have been changed; the frozen one stays.
+        let stored = stdio.env.contains_key(&EnvName::path());
+        let path = if stored {
+            facts::search_path_of(stdio)
+        } else {
+            self.search_path()
+        };
         let found = facts::gather(stdio, &path, self.person)?;
         resolve::resolve(
             stdio,
@@ -66,17 +64,15 @@ impl Offer<'_> {
         Ok(())
     }
 
-    /// The search path that the server gets.
-    pub(crate) fn search_path(&self) -> Option<crate::plan::SearchPath> {
-        let value = self
-            .explanation
-            .plan
-            .variables
+    /// The search path that the server gets; without one, that which it would get.
+    pub(crate) fn search_path(&self) -> SearchPath {
+        let variables = &self.explanation.plan.variables;
+        let path = variables
             .iter()
-            .find(|variable| variable.name == crate::declaration::EnvName::path());
-        match &value?.source {
-            Source::Ours(text) => Some(crate::plan::SearchPath::parse(text.as_ref())),
-            _ => None,
+            .find(|variable| variable.name == EnvName::path());
+        match path.map(|variable| &variable.source) {
+            Some(Source::Ours(text)) => SearchPath::parse(text.as_ref()),
+            _ => facts::search_path_of(&self.explanation.declared),
         }
     }
 

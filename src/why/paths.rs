@@ -164,7 +164,7 @@ fn home_flags(judge: &Judge<'_>, inside: &Path, there: &Path) -> Vec<String> {
         }
     }
     // A server that keeps files in its home could not keep them in the person's.
-    if !judge.trace.keeps_files {
+    if !world::keeps_files(&judge.explanation().plan.home) {
         let home = &judge.offer.person.home;
         let home_word = match "HOME".parse().ok().and_then(|name| facts::caller_value(&name)) {
             Some(value) if Path::new(&value) == home => "HOME".to_owned(),
@@ -265,8 +265,8 @@ fn executed(judge: &Judge<'_>, path: &Path) -> Option<Finding> {
 /// A program outside, that a longer `PATH` would bring along.
 pub(super) fn program(judge: &Judge<'_>, path: &Path, note: &str) -> Finding {
     let mut finding = wanted(path, Intent::Execute, note);
-    let search = judge.offer.search_path().map(|search| search.to_env());
-    if let (Some(search), Some(directory)) = (search, path.parent()) {
+    let search = judge.offer.search_path().to_env();
+    if let Some(directory) = path.parent() {
         let flags = vec![
             "-e".to_owned(),
             format!("PATH={search}:{}", directory.display()),
@@ -281,8 +281,13 @@ pub(super) fn program(judge: &Judge<'_>, path: &Path, note: &str) -> Finding {
 
 fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
     let plan = &judge.explanation().plan;
+    // In its own file systems in memory only what stands there outside is missed.
     let own = super::in_memory(judge.explanation());
-    if covered(judge, path, &[Rights::Write]) || own.iter().any(|place| path.starts_with(place)) {
+    let missed = path.parent().is_some_and(|parent| {
+        let place = own.iter().find(|place| path.starts_with(place));
+        place.is_none_or(|place| place != parent && world::kind(parent).is_some())
+    });
+    if covered(judge, path, &[Rights::Write]) || !missed {
         return None;
     }
     let nearest = world::nearest(path)?;

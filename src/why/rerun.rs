@@ -92,7 +92,7 @@ pub(crate) fn rerun(
     drop((go, tell));
     let shim = observe::first_line(&mut hear).map_err(failed)?;
     let shim = shim.and_then(|line| line.parse().ok());
-    let observer = shim.map(|shim| observe::seize(shim, &explanation.plan.home));
+    let observer = shim.map(observe::seize);
     // A child that ended meanwhile hears nothing.
     let _ = held.write_all(b".");
     drop(held);

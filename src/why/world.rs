@@ -49,6 +49,12 @@ pub(super) fn text(path: &Path) -> Option<String> {
     small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
+/// Whether a private home holds anything but its temporary directory.
+pub(super) fn keeps_files(home: &Path) -> bool {
+    let entries = fs::read_dir(home).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.file_name() != "tmp")
+}
+
 /// The nearest directory at or above a path that is there.
 pub(super) fn nearest(path: &Path) -> Option<&Path> {
     path.ancestors()
