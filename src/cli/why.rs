@@ -99,10 +99,12 @@ fn page(report: &Report, explanation: &Explanation) -> String {
     if report.findings.is_empty() {
         nothing(&mut page, report, explanation);
     }
-    let skipped = report.said.len().saturating_sub(LINES);
-    if !report.works && !report.said.is_empty() {
+    // Not where in its own code: that says little of what it lacks.
+    let frame = |line: &&String| line.trim_start().starts_with("at ") || line.trim().is_empty();
+    let said: Vec<&String> = report.said.iter().filter(|line| !frame(line)).collect();
+    if !report.works && !said.is_empty() {
         page.heading("the last it said");
-        for line in report.said.iter().skip(skipped) {
+        for line in said.iter().skip(said.len().saturating_sub(LINES)) {
             page.0.push_str(&render::paragraph("  ", line));
         }
     }
@@ -152,7 +154,7 @@ fn show(page: &mut Page, finding: &Finding) {
     if !finding.flags.is_empty() {
         let flags = text::words(finding.flags.iter().map(String::as_str));
         page.command("granted by", &flags);
-    } else if finding.first.is_none() {
+    } else if finding.first.is_none() && finding.ours {
         page.item("", "no flag grants it");
     }
     if let Some(first) = &finding.first {

@@ -1,6 +1,7 @@
 //! What was seen and said, put together: the findings, which of them is likely the cause, and
 //! the one line that grants what stands out.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::finding::{Finding, What};
@@ -39,18 +40,29 @@ const SOCKETS: [&str; 6] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// Every finding, the likely causes first. `failed` is whether the server did not work.
-pub(super) fn findings(judge: &Judge<'_>, failed: bool) -> Vec<Finding> {
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The server came up.
+    Works,
+    /// It ended, or answered with nothing that can be read.
+    Failed,
+    /// It gave no answer.
+    Mute,
+}
+
+/// Every finding, the likely causes first.
+pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
     let mut found = judge.findings();
     let said = judge.said;
-    for finding in &mut found {
-        finding.cause = failed && (names(said, finding) || decides(finding));
-    }
-    if failed {
-        let told = [
-            certificates(judge, &found),
-            build(judge),
-        ];
+    if end == End::Works {
+        found.retain(|finding| finding.ours);
+    } else {
+        for finding in &mut found {
+            finding.cause = decides(finding, said, end) || names(said, finding);
+        }
+        found.extend(over_memory(judge, &found));
+        let told = [certificates(judge, &found), build(judge)];
         found.extend(told.into_iter().flatten());
         found.extend(commands(judge));
         found.extend(variables(judge));
@@ -58,13 +70,22 @@ pub(super) fn findings(judge: &Judge<'_>, failed: bool) -> Vec<Finding> {
             found.extend(read_by_script(judge));
         }
         last_resort(&mut found);
+        // What fails outside too is told where it is the reason.
+        let ours: BTreeSet<String> = found
+            .iter()
+            .filter(|finding| finding.ours)
+            .map(|finding| finding.what.clone())
+            .collect();
+        found.retain(|finding| {
+            finding.ours || (finding.cause && !ours.contains(&finding.what))
+        });
     }
     let junk = said.junk();
     if junk > 0 {
         let note = "a server speaks the protocol there and nothing else; the relay keeps it from the host, nothing grants it";
         let what = format!("{junk} lines on standard output that are no messages");
-        let mut finding = Finding::new(What::Output, what, note);
-        finding.cause = failed && !found.iter().any(|finding| finding.cause);
+        let mut finding = Finding::new(What::Output, what, note).outside_too();
+        finding.cause = end != End::Works && !found.iter().any(|finding| finding.cause);
         found.push(finding);
     }
     found.sort_by_key(|finding| (!finding.cause, std::cmp::Reverse(finding.last)));
@@ -76,18 +97,23 @@ fn names(said: &Said<'_>, finding: &Finding) -> bool {
     let Some(seen) = &finding.seen else {
         return said.has_word(&finding.what);
     };
-    let shown = |path: &Path| path.to_string_lossy().into_owned();
-    if said.has(&shown(seen)) || said.has(&finding.what) {
+    if said.names(seen) || said.names(Path::new(&finding.what)) {
         return true;
     }
-    let name = seen.file_name().map(|name| name.to_string_lossy().into_owned());
-    if name.is_some_and(|name| name.len() > 4 && said.has_word(&name)) {
+    if !finding.ours {
+        return false;
+    }
+    let name = seen
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let long = |name: &String| name.len() > 4 && finding.right != Some("list");
+    if name.is_some_and(|name| long(&name) && said.has_word(&name)) {
         return true;
     }
     // A file that it names would be found below the directory it was refused.
     let directory = world::kind(seen) == Some(Kind::Directory);
     directory
-        && finding.right != Some("create")
+        && finding.right == Some("look")
         && said.words().any(|word| {
             let relative = word.contains('.') && !word.contains("..") && !word.starts_with('/');
             relative && world::kind(&seen.join(word)) == Some(Kind::File)
@@ -95,24 +121,38 @@ fn names(said: &Said<'_>, finding: &Finding) -> bool {
 }
 
 /// Refusals that hardly any server shrugs off.
-const fn decides(finding: &Finding) -> bool {
-    matches!(
-        finding.kind,
-        What::Port | What::Limit | What::Namespace | What::Host | What::Socket
-    )
+fn decides(finding: &Finding, said: &Said<'_>, end: End) -> bool {
+    match finding.kind {
+        What::Port | What::Limit | What::Namespace => true,
+        What::Host => finding.ours && (end == End::Mute || said.network()),
+        _ => false,
+    }
 }
 
-/// Where nothing is named, what it was refused last stands out.
+/// Where nothing is named, what it was refused last stands out. Looking whether something is
+/// there, and listing what is beside a script, is what every program does.
 fn last_resort(found: &mut [Finding]) {
     if found.iter().any(|finding| finding.cause) {
         return;
     }
-    let last = found
-        .iter_mut()
-        .max_by_key(|finding| (finding.firm, finding.last));
-    if let Some(last) = last {
+    let idle = |finding: &Finding| matches!(finding.right, Some("look" | "list" | "watch"));
+    let stands_out = |finding: &&mut Finding| {
+        let spoken = matches!(finding.kind, What::Socket | What::Host);
+        !idle(finding) && (finding.ours || spoken)
+    };
+    let last = found.iter_mut().filter(stands_out);
+    if let Some(last) = last.max_by_key(|finding| (finding.ours, finding.last)) {
         last.cause = true;
     }
+}
+
+/// Memory that it used up together, for which it was ended.
+fn over_memory(judge: &Judge<'_>, found: &[Finding]) -> Option<Finding> {
+    let known = found.iter().any(|finding| finding.kind == What::Limit);
+    if known || !judge.said.over("of memory") {
+        return None;
+    }
+    judge.bound(super::attempt::Bound::Memory, 0, 1).map(Finding::cause)
 }
 
 fn given(judge: &Judge<'_>, name: &str) -> Option<bool> {
@@ -207,7 +247,7 @@ fn commands(judge: &Judge<'_>) -> Vec<Finding> {
             None => {
                 let note = "it is in no directory of the server's PATH and of yours; \
                             no flag brings it: it is to be installed";
-                Finding::new(What::Program, name, note).cause()
+                Finding::new(What::Program, name, note).outside_too().cause()
             }
         });
     }
@@ -303,7 +343,8 @@ fn build(judge: &Judge<'_>) -> Option<Finding> {
     let note = format!(
         "where the compiler looks there is none, confined or not; no flag brings it: install it ({package})"
     );
-    Some(Finding::new(What::Build, format!("the header {name}"), note).cause())
+    let what = format!("the header {name}");
+    Some(Finding::new(What::Build, what, note).outside_too().cause())
 }
 
 /// The headers of Node, which node-gyp fetches unless it is told where they are.
@@ -346,5 +387,5 @@ fn node_headers(judge: &Judge<'_>) -> Finding {
     }
     let note = "node-gyp fetches them from nodejs.org, and they are nowhere on this machine; \
                 no flag brings them: install them (libnode-dev, nodejs-devel), or a server without native code";
-    Finding::new(What::Build, what, note).cause()
+    Finding::new(What::Build, what, note).outside_too().cause()
 }

@@ -55,6 +55,8 @@ pub(crate) struct Finding {
     pub(crate) by: Vec<String>,
     /// The promise that it is refused by.
     pub(crate) promise: Option<Promise>,
+    /// Whether it is refused by us: else it is missing or refused outside too.
+    pub(crate) ours: bool,
     /// Whether it is likely to be why the server does not work.
     pub(crate) cause: bool,
     /// The flags of `supervisor set` that would grant it; none where nothing will.
@@ -84,6 +86,7 @@ impl Finding {
             times: 1,
             by: Vec::new(),
             promise: None,
+            ours: true,
             cause: false,
             flags: Vec::new(),
             note: note.into(),
@@ -106,6 +109,13 @@ impl Finding {
 
     pub(crate) fn first(mut self, command: impl Into<String>) -> Self {
         self.first = Some(command.into());
+        self
+    }
+
+    /// Not by us.
+    pub(crate) const fn outside_too(mut self) -> Self {
+        self.ours = false;
+        self.promise = None;
         self
     }
 

@@ -70,8 +70,15 @@ impl Judge<'_> {
         let plan = &self.explanation().plan;
         let own = path.starts_with(&plan.home)
             || plan.dir.as_ref().is_some_and(|dir| path.starts_with(dir));
-        if own || errno == Errno::ECONNREFUSED || world::kind(path) != Some(world::Kind::Socket) {
+        if own {
             return None;
+        }
+        if errno == Errno::ECONNREFUSED || world::kind(path) != Some(world::Kind::Socket) {
+            let note = "nobody listens there, for you neither; no flag brings it: what it belongs to is to be started";
+            let mut finding = Finding::new(What::Socket, crate::text::path(path), note).outside_too();
+            finding.right = Some("connect");
+            finding.seen = Some(path.to_owned());
+            return Some(finding);
         }
         let note = "a local socket lets whoever reaches it use the service behind it as you, so none outside is reached";
         let mut finding = Finding::new(What::Socket, crate::text::path(path), note)
@@ -105,12 +112,17 @@ impl Judge<'_> {
     }
 
     fn remote(&self, ip: IpAddr, port: u16, errno: Errno) -> Option<Finding> {
-        if self.explanation().plan.network != Network::None {
-            return None;
-        }
         let loopback = ip.is_loopback();
-        if loopback && errno == Errno::ECONNREFUSED && !world::listens(ip, port) {
-            return None;
+        let nobody = loopback && errno == Errno::ECONNREFUSED && !world::listens(ip, port);
+        if nobody || self.explanation().plan.network != Network::None {
+            let note = if loopback {
+                "nobody listens there, for you neither; no flag brings it: what it belongs to is to be started"
+            } else {
+                "this machine does not reach it; no flag brings it"
+            };
+            let mut finding = Finding::new(What::Host, address(ip, port), note).outside_too();
+            finding.right = Some("connect");
+            return Some(finding);
         }
         let (what, note) = if port == 53 {
             (
@@ -215,7 +227,7 @@ impl Judge<'_> {
         Some(finding)
     }
 
-    fn bound(&self, bound: Bound, size: u64, times: u64) -> Option<Finding> {
+    pub(super) fn bound(&self, bound: Bound, size: u64, times: u64) -> Option<Finding> {
         let plan = &self.explanation().plan;
         let limits = plan.limits;
         let default = Limits::DEFAULT;
@@ -283,7 +295,7 @@ fn address(ip: IpAddr, port: u16) -> String {
 /// Adds a finding, or counts it with the same one.
 fn add(found: &mut Vec<Finding>, new: Finding) {
     let same = |known: &&mut Finding| {
-        known.kind == new.kind && known.what == new.what && known.flags == new.flags
+        known.what == new.what && known.flags == new.flags
     };
     match found.iter_mut().find(same) {
         Some(known) => {

@@ -33,6 +33,7 @@ use crate::declaration::{Alias, Digest};
 use crate::error::Error;
 use crate::launch::Explanation;
 use crate::plan::{Person, facts};
+use diagnose::End;
 use finding::Finding;
 use judge::Judge;
 use offer::Offer;
@@ -95,7 +96,12 @@ pub(crate) fn report(
         said: &said,
         trace: &trace,
     };
-    let findings = diagnose::findings(&judge, told.trouble.is_some());
+    let end = match &told.trouble {
+        None => End::Works,
+        Some(_) if told.mute => End::Mute,
+        Some(_) => End::Failed,
+    };
+    let findings = diagnose::findings(&judge, end);
     Ok(Report {
         alias: explanation.alias.clone(),
         digest: explanation.digest.clone(),
@@ -112,8 +118,12 @@ pub(crate) fn report(
 /// One command for all that stands out.
 fn command(offer: &Offer<'_>, findings: &[Finding]) -> Option<String> {
     let mut flags: Vec<String> = Vec::new();
+    let mut before = None;
     let causes = findings.iter().filter(|finding| finding.cause);
     for finding in causes {
+        if finding.flags.iter().any(|flag| flag == "--dir") {
+            before = before.or(finding.first.as_deref());
+        }
         for pair in finding.flags.chunks(2) {
             let single = |flag: &str| flags.iter().any(|known| known == flag);
             let known = flags.chunks(2).any(|known| known == pair);
@@ -123,14 +133,17 @@ fn command(offer: &Offer<'_>, findings: &[Finding]) -> Option<String> {
             }
         }
     }
-    if flags.is_empty() || offer.refused(&flags).is_some() {
+    // A directory that is made before is not there to be tried.
+    if flags.is_empty() || (before.is_none() && offer.refused(&flags).is_some()) {
         return None;
     }
     let alias = offer.explanation.alias.as_str();
     let words = ["supervisor", "set", alias].into_iter();
-    Some(crate::text::words(
-        words.chain(flags.iter().map(String::as_str)),
-    ))
+    let command = crate::text::words(words.chain(flags.iter().map(String::as_str)));
+    Some(match before {
+        Some(before) => format!("{before} && {command}"),
+        None => command,
+    })
 }
 
 /// The places of the server's own, in memory, that others share outside.

@@ -1,6 +1,6 @@
 //! Which of the paths that a server wanted were refused by us, and the least that grants them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::unistd::AccessFlags;
@@ -131,14 +131,15 @@ fn in_home(
     );
     let mut finding = wanted(path, intent, note);
     finding.what = text::path(&counterpart);
-    finding.first = (kind == Kind::File).then(|| {
+    let plain = kind == Kind::File && intent != Intent::Execute && !world::may(&there, AccessFlags::X_OK);
+    finding.first = plain.then(|| {
         let copy = format!("cp {} {}", text::path(&there), text::path(path));
         match path.parent().filter(|parent| world::kind(parent).is_none()) {
             Some(parent) => format!("mkdir -p {} && {copy}", text::path(parent)),
             None => copy,
         }
     });
-    finding.flags = home_flags(judge, inside, &there);
+    finding.flags = home_flags(judge, inside, &there, intent);
     if !finding.flags.is_empty() {
         let secrets = judge.offer.places.secrets(&there).map(str::to_owned);
         if let Some(secrets) = secrets {
@@ -149,7 +150,11 @@ fn in_home(
 }
 
 /// The flags that let a server find a file of the person's home.
-fn home_flags(judge: &Judge<'_>, inside: &Path, there: &Path) -> Vec<String> {
+fn home_flags(judge: &Judge<'_>, inside: &Path, there: &Path, intent: Intent) -> Vec<String> {
+    // A read is no right to execute.
+    if intent == Intent::Execute && !covered(judge, there, &[Rights::ReadExecute, Rights::Write]) {
+        return Vec::new();
+    }
     let owned = |flags: &[&str]| -> Vec<String> { flags.iter().map(|flag| (*flag).to_owned()).collect() };
     let shown = there.to_string_lossy();
     let mut offers: Vec<Vec<String>> = Vec::new();
@@ -195,8 +200,9 @@ fn unmade(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
 }
 
 fn read(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
-    let kind = world::kind(path)?;
-    let there = world::resolved(path)?;
+    let (Some(kind), Some(there)) = (world::kind(path), world::resolved(path)) else {
+        return nowhere(path, intent);
+    };
     if kind == Kind::Socket {
         // What counts is whether it is spoken to.
         return None;
@@ -214,7 +220,7 @@ fn read(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
         AccessFlags::R_OK
     };
     if !world::may(&there, how) {
-        return None;
+        return closed(path, intent);
     }
     // A directory above what it gets is there, with nothing in it but that.
     let above = |grant: &crate::plan::Grant| grant.path.starts_with(&there);
@@ -251,7 +257,9 @@ fn read(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
 }
 
 fn executed(judge: &Judge<'_>, path: &Path) -> Option<Finding> {
-    let there = world::resolved(path)?;
+    let Some(there) = world::resolved(path) else {
+        return nowhere(path, Intent::Execute);
+    };
     if world::kind(&there) != Some(Kind::File) || !world::may(&there, AccessFlags::X_OK) {
         return None;
     }
@@ -294,7 +302,7 @@ fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
     if !world::may(nearest, AccessFlags::W_OK) {
         // Refused outside too; a file of the person's own in a closed directory is not.
         if world::kind(path).is_none() || !world::may(path, AccessFlags::W_OK) {
-            return told(judge, path, intent);
+            return closed(path, intent);
         }
     }
     let directory = if intent == Intent::MakeDirectory {
@@ -331,11 +339,14 @@ fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
     })
 }
 
-/// What is refused outside too, where the server names it.
-fn told(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
-    let shown: PathBuf = path.to_owned();
-    judge.said.has(&shown.to_string_lossy()).then(|| {
-        let note = "you may not do that either, confined or not; nothing grants it";
-        wanted(path, intent, note)
-    })
+/// What is refused outside too.
+fn closed(path: &Path, intent: Intent) -> Option<Finding> {
+    let note = "you may not do that either, confined or not; no flag grants it";
+    Some(wanted(path, intent, note).outside_too())
+}
+
+/// What is nowhere.
+fn nowhere(path: &Path, intent: Intent) -> Option<Finding> {
+    let note = "it is nowhere on this machine, for you neither; no flag brings it";
+    Some(wanted(path, intent, note).outside_too())
 }

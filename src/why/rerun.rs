@@ -46,8 +46,8 @@ pub(crate) struct Rerun {
 pub(crate) struct Told {
     /// What kept the server from saying all, in words.
     pub(crate) trouble: Option<String>,
-    /// It ended, or closed its output.
-    pub(crate) ended: bool,
+    /// It gave no answer.
+    pub(crate) mute: bool,
     /// The last lines it said beside the protocol, escaped.
     pub(crate) said: Vec<String>,
     /// What kept it from being started.
@@ -145,7 +145,7 @@ fn road(
     let once = once?;
     let cut = |line: String| line.chars().take(LINE).collect();
     Ok(Told {
-        ended: matches!(once.trouble, Some(Trouble::Ended(_) | Trouble::Closed)),
+        mute: matches!(once.trouble, Some(Trouble::Mute { .. })),
         trouble: once.trouble.map(|trouble| trouble.to_string()),
         said: once.said.into_iter().map(cut).collect(),
         failed: None,

@@ -2,6 +2,7 @@
 //! variables, certificates that are not trusted, headers that are missing. Pure.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The label of lines that came from standard output.
 const STDOUT: &str = "(stdout) ";
@@ -10,6 +11,28 @@ const STDOUT: &str = "(stdout) ";
 pub(super) struct Said<'a> {
     lines: &'a [String],
 }
+
+/// What stands between words.
+const BETWEEN: [char; 19] = [
+    ' ', '\t', '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '=', '|',
+    '\u{2019}',
+];
+
+/// Words of who could not reach a host.
+const NETWORK: [&str; 12] = [
+    "could not resolve",
+    "connection refused",
+    "dns",
+    "eai_again",
+    "econnrefused",
+    "enetunreach",
+    "enotfound",
+    "getaddrinfo",
+    "name resolution",
+    "network",
+    "timed out",
+    "unreachable",
+];
 
 /// Words beside which a name in capitals is a variable that is missing.
 const MISSING: [&str; 16] = [
@@ -81,11 +104,36 @@ impl<'a> Said<'a> {
         self.words().any(|known| known == word)
     }
 
+    /// Whether a path is named, not merely one below it.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        let path = path.to_string_lossy();
+        if path.contains(BETWEEN) {
+            return self.has(&path);
+        }
+        // `unix:///run/x` names it too.
+        let bare = path.trim_start_matches('/');
+        self.words()
+            .any(|word| word.starts_with('/') && word.trim_start_matches('/').trim_end_matches('/') == bare)
+    }
+
+    /// Whether it speaks of the network.
+    pub(super) fn network(&self) -> bool {
+        let text = self.lines.join("\n").to_lowercase();
+        NETWORK.iter().any(|word| text.contains(word))
+    }
+
+    /// A bound that we ended it for: what was said of that.
+    pub(super) fn over(&self, what: &str) -> bool {
+        let ours = ["supervisor ended it, since it ", "the kernel ended it, since it "];
+        let said = |line: &String| ours.iter().any(|begin| line.contains(begin)) && line.contains(what);
+        self.lines.iter().any(said)
+    }
+
     /// What stands between spaces, quotes and brackets.
     pub(super) fn words(&self) -> impl Iterator<Item = &'a str> {
         self.lines
             .iter()
-            .flat_map(|line| line.split(|c: char| " \t'\"`()[]{}<>,;:=|".contains(c)))
+            .flat_map(|line| line.split(BETWEEN))
             .map(|word| word.trim_end_matches(['.', '!', '?']))
             .filter(|word| !word.is_empty())
     }
@@ -147,7 +195,8 @@ impl<'a> Said<'a> {
             let env = line
                 .strip_suffix(": No such file or directory")
                 .filter(|rest| rest.contains("env: "));
-            let spawned = line.split("spawn ").nth(1).and_then(|rest| {
+            let spawned = line.replace("spawnSync ", "spawn ");
+            let spawned = spawned.split("spawn ").nth(1).and_then(|rest| {
                 let (name, after) = rest.split_once(' ')?;
                 after.starts_with("ENOENT").then_some(name)
             });
@@ -226,12 +275,21 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_named_by_itself() {
+        let said = lines("open '/a/b/c.py' failed\nat unix:///run/x.sock. Is it there?");
+        let said = Said::new(&said);
+        assert!(said.names(Path::new("/a/b/c.py")) && said.names(Path::new("/run/x.sock")));
+        assert!(!said.names(Path::new("/a/b")) && !said.names(Path::new("/a/b/c")));
+    }
+
+    #[test]
     fn commands_and_headers() {
         for (text, name) in [
             ("sh: 1: jq: not found", "jq"),
             ("bash: line 1: jq: command not found", "jq"),
             ("/usr/bin/env: \u{2018}jq\u{2019}: No such file or directory", "jq"),
             ("Error: spawn jq ENOENT", "jq"),
+            ("Error: spawnSync jq ENOENT", "jq"),
             (
                 "FileNotFoundError: [Errno 2] No such file or directory: 'jq'",
                 "jq",

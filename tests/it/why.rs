@@ -162,8 +162,7 @@ fn a_cache_directory_elsewhere_that_is_missing() {
         [("path".to_owned(), cache.clone(), vec!["--dir".to_owned(), cache.clone()])],
         "{report:#}"
     );
-    context.make_directory("outside/cache");
-    give(&context, &why(&context));
+    give(&context, &report);
 }
 
 #[test]
@@ -441,10 +440,27 @@ fn a_host() {
 fn what_fails_outside_too_is_not_ours() {
     let context = TestContext::ordinary();
     python(&context, &[], "open('/nowhere/at/all')");
-    assert!(!works(&context));
+    let report = refused(&context, "path", "/nowhere/at/all");
+    assert_eq!(report["findings"][0]["ours"], json!(false));
+    let context = TestContext::ordinary();
+    python(&context, &[], "open('/etc/shadow')");
+    refused(&context, "path", "/etc/shadow");
+    let context = TestContext::ordinary();
+    let connect = "import socket\nsocket.socket(socket.AF_UNIX).connect('/run/nobody/at.sock')";
+    python(&context, &[], connect);
+    refused(&context, "socket", "/run/nobody/at.sock");
+}
+
+#[test]
+fn a_bound_on_memory() {
+    let context = TestContext::ordinary();
+    let limit = ["--limit", "memory=256MiB"];
+    python(&context, &limit, "block = bytearray(400 << 20)");
     let report = why(&context);
-    assert_eq!(causes(&report), [], "{report:#}");
-    assert_eq!(report["works"], json!(false));
+    let found = causes(&report);
+    assert_eq!(found.len(), 1, "{report:#}");
+    assert_eq!(found[0].2, ["--no-limit", "memory"]);
+    give(&context, &report);
 }
 
 #[test]
