@@ -9,8 +9,10 @@ use super::render;
 use crate::confine::receipt::{Exit, Started};
 use crate::confine::spec::Enforced;
 use crate::declaration::Alias;
+use crate::launch::logs;
 use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
+use crate::launch::secrets::Hidden;
 use crate::launch::search::{HURRIED, Left, Search, UNHURRIED};
 use crate::launch::{Explanation, LaunchError};
 use crate::plan::Person;
@@ -29,6 +31,7 @@ pub(super) struct Record {
     started: Started,
     search: Search,
     named: Named,
+    hidden: Hidden,
     /// Whose state directory keeps the receipt; nobody's where nothing is written there.
     keeper: Option<Person>,
 }
@@ -48,6 +51,7 @@ impl Record {
             started: receipts::started(run, explanation, now()),
             search: Search::of(explanation),
             named,
+            hidden: Hidden::of(explanation),
             keeper: (!explanation.ephemeral).then_some(person),
         })
     }
@@ -81,9 +85,14 @@ impl Record {
             .started
             .ended(&enforced.mechanisms, ended, exit, left.recorded());
         let named = self.named.write(&receipt);
-        let kept = self
-            .keeper
-            .map_or(Ok(()), |person| receipts::keep(&person, &receipt));
+        let said = outcome.map(|outcome| self.hidden.hide(&outcome.tail));
+        let kept = self.keeper.map_or(Ok(()), |person| {
+            let said = said.filter(|said| !said.is_empty());
+            let kept = said.map_or(Ok(()), |said| {
+                logs::keep(&person, &receipt.digest, receipt.run, &said)
+            });
+            receipts::keep(&person, &receipt).and(kept)
+        });
         named.and(kept).map_err(|error| {
             let until = Instant::now() + patience;
             render::error_by(&error.into(), until)

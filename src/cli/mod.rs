@@ -17,11 +17,13 @@ mod generated;
 mod get;
 mod list;
 mod log;
+mod logs;
 mod man;
 mod policy;
 mod policy_args;
 mod policy_exchange;
 mod prune;
+mod ps;
 mod remove;
 mod rename;
 pub(crate) mod render;
@@ -61,6 +63,8 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Run(args) => run::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Why(args) => why::run(&args),
+            Command::Logs(args) => logs::run(&args),
+            Command::Ps(args) => ps::run(&args),
             Command::List(args) => list::run(&args),
             Command::Get(args) => get::run(&args),
             Command::Set(_) => set::run(&[]),
@@ -112,6 +116,8 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Run(RunArgs),
     Explain(ExplainArgs),
     Why(WhyArgs),
+    Logs(LogsArgs),
+    Ps(PsArgs),
     List(ListArgs),
     Get(GetArgs),
     #[command(override_usage = "supervisor set ALIAS FLAGS")]
@@ -253,6 +259,39 @@ pub(crate) struct WhyArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what a server said in its last runs, beside the protocol
+///
+/// Shows the end of what a server wrote to standard error in its last runs, and of what it wrote
+/// to standard output that was no message. The last 10 runs of a declaration are kept, at most
+/// 64 KiB each; values that the server was given are replaced by their names.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor logs weather\n  supervisor logs weather --runs 1 --json")]
+pub(crate) struct LogsArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// So many runs, the latest last
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: usize,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show the servers that run now, and what confines each
+///
+/// Shows the servers of this state directory that run now: which program started each, since
+/// when, its processes and memory, and what confines it, as the kernel says.
+///
+/// A run with --ephemeral leaves nothing to find it by and is not listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor ps\n  supervisor ps --json")]
+pub(crate) struct PsArgs {
     /// Print an object
     #[arg(long)]
     pub(crate) json: bool,

@@ -305,7 +305,7 @@ impl Gate {
     }
 
     pub(super) fn hint(&self) -> String {
-        format!("supervisor explain {}", self.alias)
+        format!("supervisor why {}", self.alias)
     }
 
     fn answered(&mut self, line: Vec<u8>) -> Step {

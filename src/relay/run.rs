@@ -299,8 +299,13 @@ impl Run {
         self.down.add(lines);
         let by_itself = self.shutdown.end() == Some(End::ServerEnded);
         if by_itself || exit.code() != 0 {
-            self.record
-                .say(&format!("the server {}", fate.trim_end_matches(',')));
+            let why = if by_itself && exit.code() != 0 {
+                format!("; what it was refused: {}", self.gate.hint())
+            } else {
+                String::new()
+            };
+            let fate = fate.trim_end_matches(',');
+            self.record.say(&format!("the server {fate}{why}"));
         }
         self.record.finish(&self.gate.counters);
         true

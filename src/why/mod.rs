@@ -32,6 +32,7 @@ use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
 use crate::error::Error;
 use crate::launch::Explanation;
+use crate::launch::secrets::Hidden;
 use crate::plan::{Person, facts};
 use diagnose::End;
 use finding::Finding;
@@ -102,6 +103,8 @@ pub(crate) fn report(
         Some(_) => End::Failed,
     };
     let findings = diagnose::findings(&judge, end);
+    // What it said is kept and shown without the values that it was given.
+    let hidden = Hidden::of(explanation);
     Ok(Report {
         alias: explanation.alias.clone(),
         digest: explanation.digest.clone(),
@@ -111,7 +114,7 @@ pub(crate) fn report(
         processes: trace.processes,
         command: command(&offer, &findings),
         findings,
-        said: told.said,
+        said: told.said.iter().map(|line| hidden.hide(line)).collect(),
     })
 }
 

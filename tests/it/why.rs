@@ -482,6 +482,66 @@ fn a_server_that_works() {
     assert_eq!(causes(&report), []);
 }
 
+/// A run that ends badly says where to look, keeps what the server said, and no value of its.
+#[test]
+fn the_words_of_the_last_runs() {
+    let context = TestContext::ordinary();
+    let first = "print('banner')\nsys.exit('the key is ' + os.environ['KEY'] + ', path ' + os.environ['PLACE'])";
+    python(&context, &["-e", "KEY=hunter-22", "PLACE=/usr/share"], first);
+    let mut host = context.host("x");
+    let (code, words) = host.wait();
+    assert_eq!(code, 1);
+    assert!(words.contains("supervisor why x"), "{words}");
+    let output = context.run(&["logs", "x", "--json"]);
+    let logs = schema::check(&stdout(&output));
+    let runs = logs["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1, "{logs:#}");
+    assert_eq!(runs[0]["exit"], json!({"code": 1}));
+    assert_eq!(
+        runs[0]["lines"],
+        json!(["(stdout) banner", "the key is [KEY], path /usr/share"])
+    );
+    for text in [stdout(&context.run(&["logs", "x"])), why(&context).to_string()] {
+        assert!(text.contains("[KEY]") && !text.contains("hunter"), "{text}");
+    }
+    for _ in 0..12 {
+        context.host("x").end();
+    }
+    let logs = context.run(&["logs", "x", "--json", "--runs", "99"]);
+    let logs = schema::check(&stdout(&logs));
+    assert_eq!(logs["runs"].as_array().unwrap().len(), 10);
+}
+
+#[test]
+fn what_runs_now() {
+    let context = TestContext::ordinary();
+    let rows = || {
+        let output = context.run(&["ps", "--json"]);
+        let running = schema::check(&stdout(&output));
+        running["servers"].as_array().unwrap().clone()
+    };
+    python(&context, &[], "");
+    assert!(rows().is_empty());
+    let mut host = context.host("x");
+    host.initialize();
+    let found = rows();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let row = &found[0];
+    assert_eq!((&row["alias"], &row["command"]), (&json!("x"), &json!("run")));
+    assert_eq!(row["supervisor"], json!(host.id()));
+    assert_eq!(row["processes"], json!(1));
+    assert!(row["memory_bytes"].as_u64().unwrap() > 1 << 20, "{row:#}");
+    let confined = row["confined_by"].to_string();
+    for word in ["processes of its own", "no new privileges", "no capabilities", "filters"] {
+        assert!(confined.contains(word), "{confined}");
+    }
+    let line = fs::read(format!("/proc/{}/cmdline", row["process"])).unwrap();
+    assert!(String::from_utf8_lossy(&line).contains("x.py"));
+    assert!(stdout(&context.run(&["ps"])).contains("confined by"));
+    host.end();
+    assert!(rows().is_empty());
+}
+
 /// The run is watched and not loosened: the server sees no tracer, and what is refused stays so.
 #[test]
 fn nothing_is_loosened_for_it() {
