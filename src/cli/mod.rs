@@ -53,6 +53,9 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     match words.as_slice() {
         [_, command, rest @ ..] if command == "add" => return add::run(rest),
         [_, command, rest @ ..] if command == "set" => return set::run(rest),
+        [_, command, rest @ ..] if command == crate::why::rerun::ROAD => {
+            return crate::why::rerun::main(rest);
+        }
         [_, command] if command == "__server" => return crate::trial::server::main(),
         _ => {}
     }
@@ -270,7 +273,9 @@ pub(crate) struct WhyArgs {
 /// to standard output that was no message. The last 10 runs of a declaration are kept, at most
 /// 64 KiB each; values that the server was given are replaced by their names.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  supervisor logs weather\n  supervisor logs weather --runs 1 --json")]
+#[command(
+    after_help = "Examples:\n  supervisor logs weather\n  supervisor logs weather --runs 1 --json"
+)]
 pub(crate) struct LogsArgs {
     /// The server
     #[arg(value_name = "ALIAS")]

@@ -101,8 +101,14 @@ fn page(running: &Running) -> String {
     for row in &running.servers {
         let host = row.host.as_deref().unwrap_or("somebody");
         let since = row.since.as_deref().unwrap_or("an unknown time");
-        page.line(&format!("{}   {} by {host} since {since}", row.alias, row.command));
-        let process = row.seen.process.map_or_else(|| "none yet".to_owned(), |id| id.to_string());
+        page.line(&format!(
+            "{}   {} by {host} since {since}",
+            row.alias, row.command
+        ));
+        let process = row
+            .seen
+            .process
+            .map_or_else(|| "none yet".to_owned(), |id| id.to_string());
         let several = match row.seen.processes {
             0 | 1 => String::new(),
             count => format!(", {count} processes"),

@@ -8,12 +8,11 @@ use super::explain::Page;
 use super::render;
 use crate::declaration::store::State;
 use crate::error::Error;
-use crate::launch::{self, Explanation};
+use crate::launch::{self, Explanation, LaunchError};
 use crate::plan::{RunRequest, facts};
-use crate::surface::read::Progress;
 use crate::text;
 use crate::why::finding::{Finding, What};
-use crate::why::rerun::{self, Side};
+use crate::why::rerun;
 use crate::why::{self, Report};
 
 /// How long a server may take to its first answer, unless its declaration says so.
@@ -42,24 +41,14 @@ fn done(args: &WhyArgs) -> Result<ExitCode, Error> {
     }
     let limit = explanation.declared.timeouts.start_s;
     let limit = limit.map_or(START, Duration::from_secs);
-    let side = rerun::rerun(&person, explanation, limit, &|progress| tell(progress))?;
-    let rerun = match side {
-        Side::Asked(rerun) => rerun,
-        Side::Child => return Ok(ExitCode::SUCCESS),
-    };
-    let report = why::report(&person, &state, explanation, *rerun)?;
+    let rerun = rerun::rerun(explanation, limit).map_err(LaunchError::Spawn)?;
+    let report = why::report(&person, &state, explanation, rerun)?;
     why::keep(&state, &report)?;
     Ok(if args.json {
         render::json("why", &report)
     } else {
         render::human(&page(&report, explanation))
     })
-}
-
-fn tell(progress: Progress) {
-    if let Progress::Waiting { since, .. } = progress {
-        render::note(&format!("no answer after {} s", since.as_secs()));
-    }
 }
 
 fn page(report: &Report, explanation: &Explanation) -> String {
@@ -70,7 +59,9 @@ fn page(report: &Report, explanation: &Explanation) -> String {
         None => page.line(&format!(
             "{alias} comes up and says what it offers; what only happens at a call is not seen here"
         )),
-        Some(trouble) => page.0.push_str(&render::paragraph(&format!("{alias}:"), trouble)),
+        Some(trouble) => page
+            .0
+            .push_str(&render::paragraph(&format!("{alias}:"), trouble)),
     }
     if let Some(unseen) = &report.unseen {
         page.0.push_str(&render::paragraph("not watched:", unseen));
@@ -121,7 +112,10 @@ fn nothing(page: &mut Page, report: &Report, explanation: &Explanation) {
     }
     page.heading("nothing was refused that is there for you");
     let runs = text::words(explanation.plan.argv.iter().map(String::as_str));
-    page.item("", &format!("it most likely fails the same way unconfined: {runs}"));
+    page.item(
+        "",
+        &format!("it most likely fails the same way unconfined: {runs}"),
+    );
 }
 
 fn show(page: &mut Page, finding: &Finding) {

@@ -51,7 +51,10 @@ pub(crate) fn holders(state: &Path, home: &str) -> Vec<Holder> {
     let Ok(found) = fs::metadata(&mark) else {
         return Vec::new();
     };
-    let (major, minor) = (nix::sys::stat::major(found.dev()), nix::sys::stat::minor(found.dev()));
+    let (major, minor) = (
+        nix::sys::stat::major(found.dev()),
+        nix::sys::stat::minor(found.dev()),
+    );
     let table = fs::read_to_string("/proc/locks").unwrap_or_default();
     let mut holders = locks(&table, (major, minor, found.ino()));
     holders.sort_unstable();
@@ -74,13 +77,17 @@ fn locks(table: &str, (major, minor, number): (u64, u64, u64)) -> Vec<u32> {
 
 fn holder(process: u32) -> Option<Holder> {
     let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let words = line
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty());
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let parent = field(&stat, 2);
     let host = parent.and_then(|parent| fs::read_to_string(format!("/proc/{parent}/comm")).ok());
     Some(Holder {
         process,
-        words: words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
+        words: words
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect(),
         host: host.map(|name| crate::text::printable(name.trim_end())),
         since: field(&stat, 20).and_then(since),
     })
@@ -89,7 +96,10 @@ fn holder(process: u32) -> Option<Holder> {
 /// A number of `/proc/PID/stat`, counted from the state, which follows the name.
 fn field(stat: &str, number: usize) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_ascii_whitespace().nth(number.checked_sub(1)?)?.parse().ok()
+    rest.split_ascii_whitespace()
+        .nth(number.checked_sub(1)?)?
+        .parse()
+        .ok()
 }
 
 /// The time so many ticks after the machine's start.
@@ -140,7 +150,10 @@ fn confined(status: &str) -> Vec<String> {
         found.push("no new privileges".to_owned());
     }
     let none = |set: &str| value(set).is_some_and(|mask| mask.trim_start_matches('0').is_empty());
-    if ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"].into_iter().all(none) {
+    if ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"]
+        .into_iter()
+        .all(none)
+    {
         found.push("no capabilities".to_owned());
     }
     if value("Seccomp:").as_deref() == Some("2") {

@@ -33,10 +33,21 @@ pub(super) fn missed(call: &Call, memory: &impl Memory) -> Option<(Vec<Target>, 
         Errno::ENOSPC | Errno::EDQUOT => bound(Bound::Space, 0),
         Errno::ENOMEM => bound(Bound::Memory, wanted_memory(call)?),
         Errno::EAGAIN if forks(call.number) => bound(Bound::Processes, 0),
-        Errno::EACCES | Errno::EPERM | Errno::ENOENT | Errno::ENOTDIR | Errno::EROFS
-        | Errno::ENXIO | Errno::ENOSYS | Errno::ENETUNREACH | Errno::EHOSTUNREACH
-        | Errno::ECONNREFUSED | Errno::ENETDOWN | Errno::EAFNOSUPPORT | Errno::EPROTONOSUPPORT
-        | Errno::ESOCKTNOSUPPORT | Errno::EADDRNOTAVAIL => wanted(call, errno, memory),
+        Errno::EACCES
+        | Errno::EPERM
+        | Errno::ENOENT
+        | Errno::ENOTDIR
+        | Errno::EROFS
+        | Errno::ENXIO
+        | Errno::ENOSYS
+        | Errno::ENETUNREACH
+        | Errno::EHOSTUNREACH
+        | Errno::ECONNREFUSED
+        | Errno::ENETDOWN
+        | Errno::EAFNOSUPPORT
+        | Errno::EPROTONOSUPPORT
+        | Errno::ESOCKTNOSUPPORT
+        | Errno::EADDRNOTAVAIL => wanted(call, errno, memory),
         _ => Vec::new(),
     };
     (!targets.is_empty()).then_some((targets, errno))
@@ -150,7 +161,10 @@ fn older(number: i64, arguments: &[u64; 6]) -> Option<(i32, u64, Intent)> {
         libc::SYS_mknod => (here, first, Intent::Make),
         libc::SYS_symlink | libc::SYS_link | libc::SYS_rename => (here, second, Intent::Make),
         libc::SYS_unlink | libc::SYS_rmdir => (here, first, Intent::Remove),
-        libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown | libc::SYS_utimes
+        libc::SYS_chmod
+        | libc::SYS_chown
+        | libc::SYS_lchown
+        | libc::SYS_utimes
         | libc::SYS_utime => (here, first, Intent::Change),
         libc::SYS_futimesat => (int(first), second, Intent::Change),
         _ => return None,

@@ -24,8 +24,14 @@ impl Memory for Fake {
     }
 }
 
+#[expect(clippy::as_conversions, reason = "the number of an enumeration")]
 fn of(number: i64, arguments: [u64; 6], errno: Errno, memory: &[(u64, &[u8])]) -> Vec<Target> {
-    let memory = Fake(memory.iter().map(|(at, bytes)| (*at, bytes.to_vec())).collect());
+    let memory = Fake(
+        memory
+            .iter()
+            .map(|(at, bytes)| (*at, bytes.to_vec()))
+            .collect(),
+    );
     let call = Call {
         number,
         arguments,
@@ -72,7 +78,13 @@ fn what_a_file_is_opened_for() {
 fn addresses_of_every_family() {
     let local = [&1_u16.to_ne_bytes()[..], b"/run/x.sock\0rest"].concat();
     let hidden = [&1_u16.to_ne_bytes()[..], b"\0name"].concat();
-    let four = [&2_u16.to_ne_bytes()[..], &443_u16.to_be_bytes(), &[10, 0, 0, 1], &[0; 8]].concat();
+    let four = [
+        &2_u16.to_ne_bytes()[..],
+        &443_u16.to_be_bytes(),
+        &[10, 0, 0, 1],
+        &[0; 8],
+    ]
+    .concat();
     let connects = |bytes: &[u8], errno| {
         let length = u64::try_from(bytes.len()).unwrap();
         of(

@@ -41,7 +41,15 @@ impl Judge<'_> {
             let Some(mut finding) = self.one(attempt) else {
                 continue;
             };
-            finding.answer = Some(attempt.errno.to_string().split(':').next().unwrap_or_default().to_owned());
+            finding.answer = Some(
+                attempt
+                    .errno
+                    .to_string()
+                    .split(':')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
             finding.times = attempt.times;
             finding.by.clone_from(&attempt.by);
             finding.last = attempt.last;
@@ -75,14 +83,15 @@ impl Judge<'_> {
         }
         if errno == Errno::ECONNREFUSED || world::kind(path) != Some(world::Kind::Socket) {
             let note = "nobody listens there, for you neither; no flag brings it: what it belongs to is to be started";
-            let mut finding = Finding::new(What::Socket, crate::text::path(path), note).outside_too();
+            let mut finding =
+                Finding::new(What::Socket, crate::text::path(path), note).outside_too();
             finding.right = Some("connect");
             finding.seen = Some(path.to_owned());
             return Some(finding);
         }
         let note = "a local socket lets whoever reaches it use the service behind it as you, so none outside is reached";
-        let mut finding = Finding::new(What::Socket, crate::text::path(path), note)
-            .promise(Promise::N2);
+        let mut finding =
+            Finding::new(What::Socket, crate::text::path(path), note).promise(Promise::N2);
         finding.right = Some("connect");
         finding.seen = Some(path.to_owned());
         // Its own are those in the directory it may write.
@@ -149,12 +158,15 @@ impl Judge<'_> {
             let note = "ports below 1024 are the system's, and a server has no privilege; \
                         have it listen at one from 1024 up, by a setting of its own";
             Finding::new(What::Port, port.to_string(), note).promise(Promise::N3)
-        } else if errno == Errno::EADDRNOTAVAIL
-            && self.explanation().plan.network == Network::None
+        } else if errno == Errno::EADDRNOTAVAIL && self.explanation().plan.network == Network::None
         {
-            Finding::new(What::Port, address(ip, port), "it has no network but a loopback")
-                .promise(Promise::N1)
-                .flags(["--net", "full"])
+            Finding::new(
+                What::Port,
+                address(ip, port),
+                "it has no network but a loopback",
+            )
+            .promise(Promise::N1)
+            .flags(["--net", "full"])
         } else {
             return None;
         };
@@ -228,56 +240,61 @@ impl Judge<'_> {
     }
 
     pub(super) fn bound(&self, bound: Bound, size: u64, times: u64) -> Option<Finding> {
-        let plan = &self.explanation().plan;
-        let limits = plan.limits;
-        let default = Limits::DEFAULT;
-        let flag = |name: &str, value: u64, default: u64, to: String| {
-            if value < default {
-                ["--no-limit".to_owned(), name.to_owned()]
-            } else {
-                ["--limit".to_owned(), format!("{name}={to}")]
+        let (limits, default) = (self.explanation().plan.limits, Limits::DEFAULT);
+        let shown = crate::text::size;
+        let bytes = |bytes: u64| format!("{}GiB", (bytes >> 30).saturating_add(1));
+        let (name, what, now, default, more) = match bound {
+            Bound::Memory => {
+                let now = limits.memory;
+                let more = now.saturating_mul(2).max(now.saturating_add(size));
+                let what = format!("memory: {} in each process", shown(now));
+                (
+                    "memory",
+                    what,
+                    now,
+                    default.memory,
+                    bytes(more.saturating_sub(1)),
+                )
             }
-        };
-        let gib = |bytes: u64| format!("{}GiB", (bytes >> 30).saturating_add(1));
-        let twice = |value: u64| value.saturating_mul(2);
-        let (what, note, flags) = match bound {
-            Bound::Memory => (
-                format!("memory: {} in each process", crate::text::size(limits.memory)),
-                "it asked for more",
-                flag("memory", limits.memory, default.memory, gib(twice(limits.memory).max(limits.memory.saturating_add(size)).saturating_sub(1))),
-            ),
             Bound::Processes if self.explanation().lowered.namespaces.is_none() => return None,
-            Bound::Processes => (
-                format!("processes: {} with all threads", limits.processes),
-                "it asked for more",
-                flag("processes", limits.processes, default.processes, twice(limits.processes).to_string()),
-            ),
-            Bound::Files => (
-                format!("files: {} open at a time in each process", limits.files),
-                "it asked for more",
-                flag("files", limits.files, default.files, twice(limits.files).to_string()),
-            ),
-            Bound::FileSize => (
-                format!("file size: {}", crate::text::size(limits.file_size)),
-                "it wrote more into one file",
-                flag("file_size", limits.file_size, default.file_size, gib(twice(limits.file_size).saturating_sub(1))),
-            ),
+            Bound::Processes => {
+                let now = limits.processes;
+                let what = format!("processes: {now} with all threads");
+                let more = now.saturating_mul(2).to_string();
+                ("processes", what, now, default.processes, more)
+            }
+            Bound::Files => {
+                let now = limits.files;
+                let what = format!("files: {now} open at a time in each process");
+                let more = now.saturating_mul(2).to_string();
+                ("files", what, now, default.files, more)
+            }
+            Bound::FileSize => {
+                let now = limits.file_size;
+                let what = format!("file size: {}", shown(now));
+                let more = bytes(now.saturating_mul(2).saturating_sub(1));
+                ("file_size", what, now, default.file_size, more)
+            }
             Bound::Space => {
                 let note = "a file system is full: its own /tmp, /var/tmp and /dev/shm hold 1 GiB each, in memory; \
                             what is larger belongs into its private home, where TMPDIR is, or into --dir";
                 return Some(Finding::new(What::Limit, "room", note).promise(Promise::R5));
             }
         };
-        let mut finding = Finding::new(What::Limit, what, note).promise(Promise::R5);
-        finding.flags = flags.to_vec();
+        let finding = Finding::new(What::Limit, what, "it asked for more").promise(Promise::R5);
         if bound == Bound::Processes && (times >= BOMB || self.multiplies()) {
-            finding.flags.clear();
-            finding.note = format!(
+            let note = format!(
                 "it starts processes without end ({} in this run), which would fill any limit; nothing grants that",
                 self.trace.processes
             );
+            return Some(Finding { note, ..finding });
         }
-        Some(finding)
+        let more = format!("{name}={more}");
+        Some(if now < default {
+            finding.flags(["--no-limit", name])
+        } else {
+            finding.flags(["--limit", &more])
+        })
     }
 
     /// Whether what it starts is started by what it started: no more than the limit itself, and
@@ -294,9 +311,7 @@ fn address(ip: IpAddr, port: u16) -> String {
 
 /// Adds a finding, or counts it with the same one.
 fn add(found: &mut Vec<Finding>, new: Finding) {
-    let same = |known: &&mut Finding| {
-        known.what == new.what && known.flags == new.flags
-    };
+    let same = |known: &&mut Finding| known.what == new.what && known.flags == new.flags;
     match found.iter_mut().find(same) {
         Some(known) => {
             known.times = known.times.saturating_add(new.times);

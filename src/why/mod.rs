@@ -3,9 +3,9 @@
 //! [`rerun`] starts it once more by the road of `run` and watches it from outside
 //! ([`observe`], `tracee`, `call`), which gives `attempt`s: what it tried in vain. `judge` and
 //! `paths` hold each against what there is outside (`world`): what is not there for the server
-//! and there for the person is ours, what is nowhere is the server's own affair. `said` and
-//! `script` read what the server says and is. `offer` tries the flags, so that none is named that
-//! `set` would not take, and `diagnose` puts it together: a [`Report`].
+//! and there for the person is ours, what is nowhere is the server's own affair. `said`, `script`
+//! and `missing` read what the server says and is. `offer` tries the flags, so that none is named
+//! that `set` would not take, and `diagnose` puts it together: a [`Report`].
 //!
 //! Beside the path: `supervisor why` alone comes here. It decides nothing and loosens nothing.
 
@@ -15,6 +15,7 @@ mod call_names;
 mod diagnose;
 pub(crate) mod finding;
 mod judge;
+mod missing;
 mod observe;
 mod offer;
 mod paths;
@@ -97,7 +98,8 @@ pub(crate) fn report(
         said: &said,
         trace: &trace,
     };
-    let end = match &told.trouble {
+    let trouble = told.trouble.or(told.failed);
+    let end = match &trouble {
         None => End::Works,
         Some(_) if told.mute => End::Mute,
         Some(_) => End::Failed,
@@ -108,8 +110,8 @@ pub(crate) fn report(
     Ok(Report {
         alias: explanation.alias.clone(),
         digest: explanation.digest.clone(),
-        works: told.trouble.is_none(),
-        trouble: told.trouble,
+        works: trouble.is_none(),
+        trouble,
         unseen,
         processes: trace.processes,
         command: command(&offer, &findings),
@@ -128,10 +130,10 @@ fn command(offer: &Offer<'_>, findings: &[Finding]) -> Option<String> {
             before = before.or(finding.first.as_deref());
         }
         for pair in finding.flags.chunks(2) {
-            let single = |flag: &str| flags.iter().any(|known| known == flag);
             let known = flags.chunks(2).any(|known| known == pair);
             // One directory is all there is.
-            if !known && !(pair.first().is_some_and(|flag| flag == "--dir") && single("--dir")) {
+            let second = flags.iter().chain(pair).filter(|flag| *flag == "--dir");
+            if !known && second.count() < 2 {
                 flags.extend(pair.iter().cloned());
             }
         }

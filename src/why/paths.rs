@@ -131,7 +131,8 @@ fn in_home(
     );
     let mut finding = wanted(path, intent, note);
     finding.what = text::path(&counterpart);
-    let plain = kind == Kind::File && intent != Intent::Execute && !world::may(&there, AccessFlags::X_OK);
+    let plain =
+        kind == Kind::File && intent != Intent::Execute && !world::may(&there, AccessFlags::X_OK);
     finding.first = plain.then(|| {
         let copy = format!("cp {} {}", text::path(&there), text::path(path));
         match path.parent().filter(|parent| world::kind(parent).is_none()) {
@@ -155,7 +156,8 @@ fn home_flags(judge: &Judge<'_>, inside: &Path, there: &Path, intent: Intent) ->
     if intent == Intent::Execute && !covered(judge, there, &[Rights::ReadExecute, Rights::Write]) {
         return Vec::new();
     }
-    let owned = |flags: &[&str]| -> Vec<String> { flags.iter().map(|flag| (*flag).to_owned()).collect() };
+    let owned =
+        |flags: &[&str]| -> Vec<String> { flags.iter().map(|flag| (*flag).to_owned()).collect() };
     let shown = there.to_string_lossy();
     let mut offers: Vec<Vec<String>> = Vec::new();
     for (file, variable, program) in NAMED {
@@ -171,7 +173,11 @@ fn home_flags(judge: &Judge<'_>, inside: &Path, there: &Path, intent: Intent) ->
     // A server that keeps files in its home could not keep them in the person's.
     if !world::keeps_files(&judge.explanation().plan.home) {
         let home = &judge.offer.person.home;
-        let home_word = match "HOME".parse().ok().and_then(|name| facts::caller_value(&name)) {
+        let home_word = match "HOME"
+            .parse()
+            .ok()
+            .and_then(|name| facts::caller_value(&name))
+        {
             Some(value) if Path::new(&value) == home => "HOME".to_owned(),
             _ => format!("HOME={}", home.display()),
         };
@@ -267,7 +273,11 @@ fn executed(judge: &Judge<'_>, path: &Path) -> Option<Finding> {
     if covered(judge, path, &enough) && covered(judge, &there, &enough) {
         return None;
     }
-    Some(program(judge, path, "programs are executed from the directories of its PATH"))
+    Some(program(
+        judge,
+        path,
+        "programs are executed from the directories of its PATH",
+    ))
 }
 
 /// A program outside, that a longer `PATH` would bring along.
@@ -305,9 +315,8 @@ fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
             return closed(path, intent);
         }
     }
-    let directory = if intent == Intent::MakeDirectory {
-        path.to_owned()
-    } else if world::kind(path) == Some(Kind::Directory) {
+    let itself = intent == Intent::MakeDirectory || world::kind(path) == Some(Kind::Directory);
+    let directory = if itself {
         path.to_owned()
     } else {
         path.parent()?.to_owned()
@@ -330,7 +339,11 @@ fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
     if let Some(why) = why {
         return refused(why);
     }
-    let mut finding = wanted(path, intent, "the directory that it may write, and starts in");
+    let mut finding = wanted(
+        path,
+        intent,
+        "the directory that it may write, and starts in",
+    );
     finding.flags = flags;
     Some(if missing {
         finding.first(format!("mkdir -p {}", text::path(&directory)))

@@ -112,8 +112,9 @@ impl<'a> Said<'a> {
         }
         // `unix:///run/x` names it too.
         let bare = path.trim_start_matches('/');
-        self.words()
-            .any(|word| word.starts_with('/') && word.trim_start_matches('/').trim_end_matches('/') == bare)
+        self.words().any(|word| {
+            word.starts_with('/') && word.trim_start_matches('/').trim_end_matches('/') == bare
+        })
     }
 
     /// Whether it speaks of the network.
@@ -124,8 +125,12 @@ impl<'a> Said<'a> {
 
     /// A bound that we ended it for: what was said of that.
     pub(super) fn over(&self, what: &str) -> bool {
-        let ours = ["supervisor ended it, since it ", "the kernel ended it, since it "];
-        let said = |line: &String| ours.iter().any(|begin| line.contains(begin)) && line.contains(what);
+        let ours = [
+            "supervisor ended it, since it ",
+            "the kernel ended it, since it ",
+        ];
+        let said =
+            |line: &String| ours.iter().any(|begin| line.contains(begin)) && line.contains(what);
         self.lines.iter().any(said)
     }
 
@@ -170,11 +175,14 @@ impl<'a> Said<'a> {
     /// A header that a compiler did not find.
     pub(super) fn header(&self) -> Option<String> {
         let line = self.lines.iter().find(|line| {
-            line.contains("fatal error:") && (line.contains("No such file") || line.contains("not found"))
+            line.contains("fatal error:")
+                && (line.contains("No such file") || line.contains("not found"))
         })?;
         let rest = line.split("fatal error:").nth(1)?;
         let name = rest.trim_start().trim_start_matches(['\'', '"', '<']);
-        let end = name.find(|c: char| "'\">: ".contains(c)).unwrap_or(name.len());
+        let end = name
+            .find(|c: char| "'\">: ".contains(c))
+            .unwrap_or(name.len());
         name.get(..end).map(str::to_owned)
     }
 
@@ -210,9 +218,8 @@ impl<'a> Said<'a> {
                 .chain(spawned)
                 .chain(python);
             let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
-            let plain = |name: &&str| {
-                !name.is_empty() && !name.contains(|c: char| "/ .".contains(c))
-            };
+            let plain =
+                |name: &&str| !name.is_empty() && !name.contains(|c: char| "/ .".contains(c));
             found.extend(
                 named
                     .map(|name| name.trim_matches(quotes))
@@ -232,7 +239,14 @@ fn is_variable(word: &str, lower: &str) -> bool {
         && word
             .chars()
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    let plainly = ["environment", "env", "unbound", "keyerror", "not set", "unset"];
+    let plainly = [
+        "environment",
+        "env",
+        "unbound",
+        "keyerror",
+        "not set",
+        "unset",
+    ];
     let errno = word.starts_with('E') && !word.contains('_') && word.len() > 4;
     let code = CODES.iter().any(|code| word.starts_with(code)) || errno;
     let parts = word.contains('_') || plainly.iter().any(|text| lower.contains(text));
@@ -266,7 +280,10 @@ mod tests {
             ("KeyError: 'HOSTNAME'", &["HOSTNAME"]),
             ("ENOENT: no such file, file not found", &[]),
             ("Error: UNABLE_TO_GET_ISSUER_CERT_LOCALLY not found", &[]),
-            ("Cannot find module, code MODULE_NOT_FOUND, required by", &[]),
+            (
+                "Cannot find module, code MODULE_NOT_FOUND, required by",
+                &[],
+            ),
             ("I AM READY", &[]),
         ] {
             let lines = lines(text);
@@ -287,7 +304,10 @@ mod tests {
         for (text, name) in [
             ("sh: 1: jq: not found", "jq"),
             ("bash: line 1: jq: command not found", "jq"),
-            ("/usr/bin/env: \u{2018}jq\u{2019}: No such file or directory", "jq"),
+            (
+                "/usr/bin/env: \u{2018}jq\u{2019}: No such file or directory",
+                "jq",
+            ),
             ("Error: spawn jq ENOENT", "jq"),
             ("Error: spawnSync jq ENOENT", "jq"),
             (

@@ -10,8 +10,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::attack::WITHOUT;
 use crate::schema;
-use crate::support::{Host, TestContext, stderr, stdout};
+use crate::support::{Host, TestContext, Who, everybody, stderr, stdout};
 
 /// The part of a server that works.
 const SERVE: &str = r#"
@@ -98,10 +99,20 @@ fn granted(context: &TestContext, kind: &str, what: &str, flags: &[&str]) -> Val
 /// Types the command that `why` names.
 fn give(context: &TestContext, report: &Value) {
     let command = report["command"].as_str().unwrap();
-    let bin = Path::new(&TestContext::program("supervisor")).parent().unwrap().to_owned();
+    let bin = Path::new(&TestContext::program("supervisor"))
+        .parent()
+        .unwrap()
+        .to_owned();
     // A value that would be asked for is given.
-    let command = command.replace("=- ", "=value ").trim_end_matches("=-").to_owned()
-        + if command.ends_with("=-") { "=value" } else { "" };
+    let command = command
+        .replace("=- ", "=value ")
+        .trim_end_matches("=-")
+        .to_owned()
+        + if command.ends_with("=-") {
+            "=value"
+        } else {
+            ""
+        };
     let line = command.replacen("supervisor", &bin.join("supervisor").to_string_lossy(), 1);
     let mut shell = context.command("/bin/sh");
     shell.args(["-c", &format!("{line} --no-inspect")]);
@@ -116,7 +127,11 @@ fn refused(context: &TestContext, kind: &str, what: &str) -> Value {
     let report = why(context);
     let found = causes(&report);
     assert_eq!(found.len(), 1, "{report:#}");
-    assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (kind, what), "{report:#}");
+    assert_eq!(
+        (found[0].0.as_str(), found[0].1.as_str()),
+        (kind, what),
+        "{report:#}"
+    );
     assert!(found[0].2.is_empty(), "{report:#}");
     assert_eq!(report["command"], Value::Null);
     report
@@ -133,7 +148,10 @@ fn a_cache_directory_that_the_private_home_lacks() {
     assert!(!works(&context));
     let report = why(&context);
     let found = causes(&report);
-    assert!(found.len() == 1 && found[0].1.ends_with("/.cache") && found[0].2.is_empty(), "{report:#}");
+    assert!(
+        found.len() == 1 && found[0].1.ends_with("/.cache") && found[0].2.is_empty(),
+        "{report:#}"
+    );
     // Nothing is granted: the directory is made.
     let first = report["findings"][0]["first"].as_str().unwrap();
     let mut shell = context.command("/bin/sh");
@@ -145,7 +163,11 @@ fn a_cache_directory_that_the_private_home_lacks() {
 fn a_cache_directory_elsewhere() {
     let context = TestContext::ordinary();
     let cache = text(&context.make_directory("outside/cache"));
-    python(&context, &[], &format!("open('{cache}/index', 'w').write('x')"));
+    python(
+        &context,
+        &[],
+        &format!("open('{cache}/index', 'w').write('x')"),
+    );
     let what = format!("{cache}/index");
     granted(&context, "path", &what, &["--dir", &cache]);
 }
@@ -154,12 +176,20 @@ fn a_cache_directory_elsewhere() {
 fn a_cache_directory_elsewhere_that_is_missing() {
     let context = TestContext::ordinary();
     let cache = text(&context.path("outside/cache"));
-    python(&context, &[], &format!("os.path.isdir('{cache}') or os.mkdir('{cache}')"));
+    python(
+        &context,
+        &[],
+        &format!("os.path.isdir('{cache}') or os.mkdir('{cache}')"),
+    );
     assert!(!works(&context));
     let report = why(&context);
     assert_eq!(
         causes(&report),
-        [("path".to_owned(), cache.clone(), vec!["--dir".to_owned(), cache.clone()])],
+        [(
+            "path".to_owned(),
+            cache.clone(),
+            vec!["--dir".to_owned(), cache.clone()]
+        )],
         "{report:#}"
     );
     give(&context, &report);
@@ -179,11 +209,18 @@ fn a_configuration_in_the_real_home() {
     let context = TestContext::ordinary();
     context.make_directory("home/.config");
     let file = text(&context.make_file("home/.config/x.json", "{}"));
-    python(&context, &[], "open(os.path.expanduser('~/.config/x.json'))");
+    python(
+        &context,
+        &[],
+        "open(os.path.expanduser('~/.config/x.json'))",
+    );
     let flags = ["-e", "HOME", "--read", &file];
     let report = granted(&context, "path", &file, &flags);
     let copy = report["findings"][0]["first"].as_str().unwrap();
-    assert!(copy.starts_with("mkdir -p ") && copy.contains(&format!("cp {file} ")), "{copy}");
+    assert!(
+        copy.starts_with("mkdir -p ") && copy.contains(&format!("cp {file} ")),
+        "{copy}"
+    );
 }
 
 #[test]
@@ -244,7 +281,12 @@ fn a_socket_in_a_directory_of_its_own() {
 fn a_variable_that_it_names() {
     let context = TestContext::ordinary();
     python(&context, &[], "os.environ['WEATHER_API_KEY']");
-    granted(&context, "variable", "WEATHER_API_KEY", &["-e", "WEATHER_API_KEY=-"]);
+    granted(
+        &context,
+        "variable",
+        "WEATHER_API_KEY",
+        &["-e", "WEATHER_API_KEY=-"],
+    );
     let context = TestContext::ordinary();
     let shell = "#!/bin/sh\nset -u\necho \"$TOKEN\" >/dev/null\nexec /usr/bin/python3 \"$1\"\n";
     context.make_directory("servers");
@@ -341,7 +383,11 @@ fn certificates_that_a_variable_names() {
 #[test]
 fn a_port_below_1024() {
     let context = TestContext::ordinary();
-    python(&context, &[], "import socket\nsocket.socket().bind(('127.0.0.1', 81))");
+    python(
+        &context,
+        &[],
+        "import socket\nsocket.socket().bind(('127.0.0.1', 81))",
+    );
     refused(&context, "port", "81");
 }
 
@@ -368,7 +414,12 @@ fn a_namespace() {
     let first = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n\
                  if libc.unshare(0x10000000): sys.exit(os.strerror(ctypes.get_errno()))";
     python(&context, &[], first);
-    granted(&context, "namespace", "unshare", &["--allow", "nested-sandbox"]);
+    granted(
+        &context,
+        "namespace",
+        "unshare",
+        &["--allow", "nested-sandbox"],
+    );
 }
 
 #[test]
@@ -383,7 +434,12 @@ fn a_mount() {
 #[test]
 fn a_shim_of_a_version_manager() {
     let context = TestContext::ordinary();
-    for directory in ["home/.asdf", "home/.asdf/shims", "home/.asdf/installs", "home/.asdf/bin"] {
+    for directory in [
+        "home/.asdf",
+        "home/.asdf/shims",
+        "home/.asdf/installs",
+        "home/.asdf/bin",
+    ] {
         context.make_directory(directory);
     }
     // As asdf does it: which version is in a file of the home.
@@ -396,7 +452,10 @@ fn a_shim_of_a_version_manager() {
     context.make_directory("servers");
     let server = text(&context.make_file("servers/x.py", &format!("{SERVE}\nserve()\n")));
     let wrapper = text(&context.make_file("servers/x.sh", &format!("exec tool {server}\n")));
-    let path = format!("PATH={}:/usr/bin:/bin", context.path("home/.asdf/shims").display());
+    let path = format!(
+        "PATH={}:/usr/bin:/bin",
+        context.path("home/.asdf/shims").display()
+    );
     context.approved("x", &["-e", &path], &["/bin/sh", &wrapper, &server]);
     // It may read that file where it is; it looks for it in its own HOME.
     granted(&context, "path", &versions, &["-e", "HOME"]);
@@ -419,7 +478,10 @@ fn a_program_that_is_not_on_its_path() {
         &["-e", "PATH=/usr/bin:/bin"],
         &format!("import subprocess\nsubprocess.run(['{tool}'], check=True)"),
     );
-    let path = format!("PATH=/usr/bin:/bin:{}", context.path("outside/bin").display());
+    let path = format!(
+        "PATH=/usr/bin:/bin:{}",
+        context.path("outside/bin").display()
+    );
     granted(&context, "program", &tool, &["-e", &path]);
 }
 
@@ -431,7 +493,10 @@ fn a_host() {
     python(
         &context,
         &["--net", "none"],
-        &format!("import socket\nsocket.create_connection(('127.0.0.1', {}))", address.port()),
+        &format!(
+            "import socket\nsocket.create_connection(('127.0.0.1', {}))",
+            address.port()
+        ),
     );
     granted(&context, "host", &address.to_string(), &["--net", "full"]);
 }
@@ -466,7 +531,11 @@ fn a_bound_on_memory() {
 #[test]
 fn words_on_standard_output() {
     let context = TestContext::ordinary();
-    python(&context, &[], "print('Starting server…')\nprint('listening on port 3000')\nsys.exit(1)");
+    python(
+        &context,
+        &[],
+        "print('Starting server…')\nprint('listening on port 3000')\nsys.exit(1)",
+    );
     let report = why(&context);
     let found = causes(&report);
     assert_eq!(found.len(), 1, "{report:#}");
@@ -478,8 +547,48 @@ fn a_server_that_works() {
     let context = TestContext::ordinary();
     python(&context, &[], "");
     let report = why(&context);
-    assert_eq!((&report["works"], &report["command"]), (&json!(true), &Value::Null));
+    assert_eq!(
+        (&report["works"], &report["command"]),
+        (&json!(true), &Value::Null)
+    );
     assert_eq!(causes(&report), []);
+}
+
+/// As root, where the server has an id of its own, and on a machine that refuses namespaces,
+/// where the server is a child of the process that starts it.
+#[test]
+fn whoever_asks_and_wherever() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let file = text(&context.make_file("outside/config.toml", "x"));
+        python(&context, &[], &format!("open('{file}')"));
+        let report = why(&context);
+        let flags = vec!["--read".to_owned(), file.clone()];
+        let want = ("path".to_owned(), file.clone(), flags);
+        assert_eq!(causes(&report), [want.clone()], "{who:?} {report:#}");
+        give(&context, &report);
+        if who == Who::Ordinary {
+            let context = TestContext::new(who);
+            let file = text(&context.make_file("outside/config.toml", "x"));
+            python(
+                &context,
+                &WITHOUT,
+                &format!("os.system('true')\nopen('{file}')"),
+            );
+            let mut command = context.without_namespaces(&["why", "x", "--json"]);
+            let output = command.output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+            let report = schema::check(&stdout(&output));
+            assert_eq!(report["unseen"], Value::Null, "{report:#}");
+            let found = causes(&report);
+            assert_eq!(found.len(), 1, "{report:#}");
+            assert_eq!(found[0].2, ["--read", &file], "{report:#}");
+            assert!(
+                report["trouble"].to_string().contains("exited with code 1"),
+                "{report:#}"
+            );
+        }
+    }
 }
 
 /// A run that ends badly says where to look, keeps what the server said, and no value of its.
@@ -487,7 +596,11 @@ fn a_server_that_works() {
 fn the_words_of_the_last_runs() {
     let context = TestContext::ordinary();
     let first = "print('banner')\nsys.exit('the key is ' + os.environ['KEY'] + ', path ' + os.environ['PLACE'])";
-    python(&context, &["-e", "KEY=hunter-22", "PLACE=/usr/share"], first);
+    python(
+        &context,
+        &["-e", "KEY=hunter-22", "PLACE=/usr/share"],
+        first,
+    );
     let mut host = context.host("x");
     let (code, words) = host.wait();
     assert_eq!(code, 1);
@@ -501,7 +614,10 @@ fn the_words_of_the_last_runs() {
         runs[0]["lines"],
         json!(["(stdout) banner", "the key is [KEY], path /usr/share"])
     );
-    for text in [stdout(&context.run(&["logs", "x"])), why(&context).to_string()] {
+    for text in [
+        stdout(&context.run(&["logs", "x"])),
+        why(&context).to_string(),
+    ] {
         assert!(text.contains("[KEY]") && !text.contains("hunter"), "{text}");
     }
     for _ in 0..12 {
@@ -527,12 +643,20 @@ fn what_runs_now() {
     let found = rows();
     assert_eq!(found.len(), 1, "{found:#?}");
     let row = &found[0];
-    assert_eq!((&row["alias"], &row["command"]), (&json!("x"), &json!("run")));
+    assert_eq!(
+        (&row["alias"], &row["command"]),
+        (&json!("x"), &json!("run"))
+    );
     assert_eq!(row["supervisor"], json!(host.id()));
     assert_eq!(row["processes"], json!(1));
     assert!(row["memory_bytes"].as_u64().unwrap() > 1 << 20, "{row:#}");
     let confined = row["confined_by"].to_string();
-    for word in ["processes of its own", "no new privileges", "no capabilities", "filters"] {
+    for word in [
+        "processes of its own",
+        "no new privileges",
+        "no capabilities",
+        "filters",
+    ] {
         assert!(confined.contains(word), "{confined}");
     }
     let line = fs::read(format!("/proc/{}/cmdline", row["process"])).unwrap();
@@ -557,9 +681,19 @@ fn nothing_is_loosened_for_it() {
     );
     let report = why(&context);
     let said = report["said"].to_string();
-    assert!(said.contains("NoNewPrivs:\\t1") || said.contains("NoNewPrivs:\\\\t1"), "{said}");
-    assert!(said.contains("Seccomp:\\t2") || said.contains("Seccomp:\\\\t2"), "{said}");
-    assert!(said.contains("CapEff:\\t0000000000000000") || said.contains("CapEff:\\\\t0000000000000000"), "{said}");
+    assert!(
+        said.contains("NoNewPrivs:\\t1") || said.contains("NoNewPrivs:\\\\t1"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Seccomp:\\t2") || said.contains("Seccomp:\\\\t2"),
+        "{said}"
+    );
+    assert!(
+        said.contains("CapEff:\\t0000000000000000")
+            || said.contains("CapEff:\\\\t0000000000000000"),
+        "{said}"
+    );
     assert!(!said.contains("read it"));
 }
 
@@ -571,7 +705,9 @@ fn nothing_is_left_of_it() {
     python(
         &context,
         &[],
-        &format!("import time\nos.execv('/bin/sh', ['sh', '-c', ': {mark}; echo up >&2; while :; do sleep 1; done'])"),
+        &format!(
+            "import time\nos.execv('/bin/sh', ['sh', '-c', ': {mark}; echo up >&2; while :; do sleep 1; done'])"
+        ),
     );
     let mut host = Host::start(context.supervisor(&["why", "x", "--json"]));
     let running = || {
