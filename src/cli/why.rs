@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::WhyArgs;
 use super::explain::Page;
 use super::render;
+use crate::confine::receipt::Exit;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::launch::{self, Explanation, LaunchError};
@@ -72,24 +73,29 @@ fn page(report: &Report, explanation: &Explanation) -> String {
         page.heading("why");
         causes.iter().for_each(|finding| show(&mut page, finding));
     }
-    if !others.is_empty() {
+    if causes.is_empty() && !report.works {
+        nothing(&mut page, explanation);
+    }
+    // Every program looks around; what comes of that is in the object.
+    let idle = |finding: &&Finding| matches!(finding.right, Some("list" | "look" | "watch"));
+    let (idle, told): (Vec<&Finding>, Vec<&Finding>) = others.into_iter().partition(idle);
+    if !told.is_empty() {
         page.heading(if causes.is_empty() {
             "refused"
         } else {
             "refused too, and hardly the reason"
         });
-        let more = others.len().saturating_sub(SHOWN);
-        others
-            .iter()
+        told.iter()
             .take(SHOWN)
             .for_each(|finding| show(&mut page, finding));
-        if more > 0 {
-            page.line(&format!("  and {more} more: supervisor why {alias} --json"));
-        }
     }
-    if report.findings.is_empty() {
-        nothing(&mut page, report, explanation);
+    let more = told.len().saturating_sub(SHOWN).saturating_add(idle.len());
+    if more > 0 {
+        page.line(&format!(
+            "\n{more} more, of which most programs take no notice: supervisor why {alias} --json"
+        ));
     }
+    last_run(&mut page, report);
     // Not where in its own code: that says little of what it lacks.
     let frame = |line: &&String| line.trim_start().starts_with("at ") || line.trim().is_empty();
     let said: Vec<&String> = report.said.iter().filter(|line| !frame(line)).collect();
@@ -106,15 +112,28 @@ fn page(report: &Report, explanation: &Explanation) -> String {
     page.0
 }
 
-fn nothing(page: &mut Page, report: &Report, explanation: &Explanation) {
-    if report.works {
-        return;
-    }
-    page.heading("nothing was refused that is there for you");
+fn nothing(page: &mut Page, explanation: &Explanation) {
+    page.heading("nothing that it was refused looks like the reason");
     let runs = text::words(explanation.plan.argv.iter().map(String::as_str));
     page.item(
         "",
         &format!("it most likely fails the same way unconfined: {runs}"),
+    );
+}
+
+fn last_run(page: &mut Page, report: &Report) {
+    let Some(last) = report.last_run.as_ref().filter(|_| report.works) else {
+        return;
+    };
+    let fate = match last.exit {
+        Exit::Code(0) => return,
+        Exit::Code(code) => format!("exited with code {code}"),
+        Exit::Signal(number) => format!("was killed by signal {number}"),
+    };
+    page.heading("its last run");
+    page.item(
+        "",
+        &format!("{fate}; what it said: supervisor logs {}", report.alias),
     );
 }
 

@@ -29,6 +29,8 @@ pub const START: Duration = Duration::from_secs(300);
 const LATER: Duration = Duration::from_secs(60);
 /// How long a server is asked for an era it may know nothing of.
 const PROBE: Duration = Duration::from_secs(15);
+/// How long a child that is started once is listened to after it said all.
+const STAY: Duration = Duration::from_secs(2);
 /// Bytes of items that are kept; the file that holds them is no larger than any of ours.
 const KEPT: u64 = 12 << 20;
 /// Lines of the server's stderr that are shown where it fails.
@@ -153,7 +155,8 @@ pub struct Once {
     pub said: Vec<String>,
 }
 
-/// Starts one child, greets it in the legacy era with nothing declared, and asks for its lists.
+/// Starts one child, greets it in the legacy era with nothing declared, asks for its lists, and
+/// stays a moment to see whether it does.
 ///
 /// # Errors
 /// What keeps the server from being started. No child is left then.
@@ -182,7 +185,10 @@ pub async fn once(
         settings.progress,
     );
     let trouble = match session.open().await {
-        Ok(Opening::Spoken(opening)) => session.read(&opening).await.err(),
+        Ok(Opening::Spoken(opening)) => match session.read(&opening).await {
+            Ok(_) => session.stay(STAY).await.err(),
+            Err(trouble) => Some(trouble),
+        },
         Ok(Opening::NotSpoken(trouble)) | Err(trouble) => Some(trouble),
     };
     let said = session.end(lines).await;

@@ -15,6 +15,8 @@ use super::world::{self, Kind};
 pub(super) enum End {
     /// The server came up.
     Works,
+    /// It came up now, and its last run failed.
+    Before,
     /// It ended, or answered with nothing that can be read.
     Failed,
     /// It gave no answer.
@@ -39,7 +41,9 @@ pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
         if !found.iter().any(|finding| finding.cause) {
             found.extend(missing::read_by_script(judge));
         }
-        last_resort(&mut found);
+        if end != End::Before {
+            last_resort(&mut found);
+        }
         // What fails outside too is told where it is the reason.
         let ours: BTreeSet<String> = found
             .iter()
@@ -97,13 +101,16 @@ fn decides(finding: &Finding, said: &Said<'_>, end: End) -> bool {
     }
 }
 
-/// Where nothing is named, what it was refused last stands out. Looking whether something is
-/// there, and listing what is beside a script, is what every program does.
+/// Where nothing is named, what it was refused last stands out. Looking for directories, listing
+/// what is beside a script, and asking for a cache of names is what every program does.
 fn last_resort(found: &mut [Finding]) {
     if found.iter().any(|finding| finding.cause) {
         return;
     }
-    let idle = |finding: &Finding| matches!(finding.right, Some("look" | "list" | "watch"));
+    let idle = |finding: &Finding| {
+        let nscd = finding.what.ends_with("/nscd/socket");
+        nscd || !finding.firm || matches!(finding.right, Some("list" | "watch"))
+    };
     let stands_out = |finding: &&mut Finding| {
         let spoken = matches!(finding.kind, What::Socket | What::Host);
         !idle(finding) && (finding.ours || spoken)

@@ -71,7 +71,7 @@ pub(crate) struct Finding {
     /// When it was tried last, among all attempts.
     #[serde(skip)]
     pub(crate) last: u64,
-    /// Whether it was more than asked whether something is there.
+    /// Whether a file was wanted, or more than to know whether something is there.
     #[serde(skip)]
     pub(crate) firm: bool,
 }

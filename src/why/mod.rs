@@ -29,11 +29,14 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::confine::receipt::Exit;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
 use crate::error::Error;
 use crate::launch::Explanation;
+use crate::launch::run_id::RunId;
 use crate::launch::secrets::Hidden;
+use crate::launch::{logs, receipts};
 use crate::plan::{Person, facts};
 use diagnose::End;
 use finding::Finding;
@@ -65,8 +68,39 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     /// The command that grants what stands out.
     pub(crate) command: Option<String>,
+    /// How its last run ended, where there is a receipt of one.
+    pub(crate) last_run: Option<LastRun>,
     /// The last lines that it said beside the protocol.
     pub(crate) said: Vec<String>,
+}
+
+/// The last run of a host's.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct LastRun {
+    /// Which.
+    pub(crate) run: RunId,
+    /// How its main process ended.
+    pub(crate) exit: Exit,
+    /// The end of what it said.
+    #[serde(skip)]
+    said: Vec<String>,
+}
+
+fn last_run(state: &State, digest: &Digest) -> Result<Option<LastRun>, Error> {
+    let (receipts, _) = receipts::read(state, digest);
+    let Some(receipt) = receipts.into_iter().next() else {
+        return Ok(None);
+    };
+    let texts = logs::read(state, digest)?;
+    let text = texts.into_iter().find(|(run, _)| *run == receipt.run);
+    Ok(Some(LastRun {
+        run: receipt.run,
+        exit: receipt.exit,
+        said: text
+            .map(|(_, text)| text.lines().map(str::to_owned).collect())
+            .unwrap_or_default(),
+    }))
 }
 
 /// Reads a run that was watched.
@@ -92,17 +126,21 @@ pub(crate) fn report(
         Ok(trace) => (trace, None),
         Err(error) => (attempt::Trace::default(), Some(error.to_string())),
     };
-    let said = Said::new(&told.said);
+    let last_run = last_run(state, &explanation.digest)?;
+    let trouble = told.trouble.or(told.failed);
+    // One that comes up now and failed before: what it said then.
+    let before = last_run.as_ref().filter(|last| last.exit != Exit::Code(0));
+    let (lines, end) = match (&trouble, before) {
+        (Some(_), _) if told.mute => (&told.said, End::Mute),
+        (Some(_), _) => (&told.said, End::Failed),
+        (None, Some(last)) => (&last.said, End::Before),
+        (None, None) => (&told.said, End::Works),
+    };
+    let said = Said::new(lines);
     let judge = Judge {
         offer: &offer,
         said: &said,
         trace: &trace,
-    };
-    let trouble = told.trouble.or(told.failed);
-    let end = match &trouble {
-        None => End::Works,
-        Some(_) if told.mute => End::Mute,
-        Some(_) => End::Failed,
     };
     let findings = diagnose::findings(&judge, end);
     // What it said is kept and shown without the values that it was given.
@@ -116,6 +154,7 @@ pub(crate) fn report(
         processes: trace.processes,
         command: command(&offer, &findings),
         findings,
+        last_run,
         said: told.said.iter().map(|line| hidden.hide(line)).collect(),
     })
 }

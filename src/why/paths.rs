@@ -131,6 +131,7 @@ fn in_home(
     );
     let mut finding = wanted(path, intent, note);
     finding.what = text::path(&counterpart);
+    finding.firm |= kind == Kind::File;
     let plain =
         kind == Kind::File && intent != Intent::Execute && !world::may(&there, AccessFlags::X_OK);
     finding.first = plain.then(|| {
@@ -256,6 +257,7 @@ fn read(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
             }
             Finding {
                 flags: flags.to_vec(),
+                firm: intent != Intent::Look || kind == Kind::File,
                 ..wanted(path, intent, note)
             }
         }

@@ -157,7 +157,13 @@ impl<'a> Said<'a> {
             if !MISSING.iter().any(|word| lower.contains(word)) {
                 continue;
             }
-            let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            // Not what stands in a path, or in a name with hyphens.
+            let words = line
+                .split_whitespace()
+                .filter(|word| !word.contains('/'))
+                .flat_map(|word| {
+                    word.split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
+                });
             for word in words.filter(|word| is_variable(word, &lower)) {
                 if !found.iter().any(|known| known == word) {
                     found.push(word.to_owned());
@@ -285,6 +291,7 @@ mod tests {
                 &[],
             ),
             ("I AM READY", &[]),
+            ("/tmp/x-D5QHV6/x.sh: TOKEN: parameter not set", &["TOKEN"]),
         ] {
             let lines = lines(text);
             assert_eq!(Said::new(&lines).variables(), names, "{text}");

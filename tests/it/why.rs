@@ -554,6 +554,60 @@ fn a_server_that_works() {
     assert_eq!(causes(&report), []);
 }
 
+/// rustup's kind of shim looks for a file, and says nothing of where.
+#[test]
+fn a_shim_that_only_looks() {
+    let context = TestContext::ordinary();
+    context.make_directory("home/.tool");
+    let file = text(&context.make_file("home/.tool/settings.toml", "x"));
+    python(
+        &context,
+        &[],
+        "os.path.exists(os.path.expanduser('~/.tool/settings.toml')) or sys.exit('no version is chosen')",
+    );
+    granted(&context, "path", &file, &["-e", "HOME", "--read", &file]);
+}
+
+/// It comes up, and goes on to start processes.
+#[test]
+fn a_bomb_that_answers() {
+    let context = TestContext::ordinary();
+    let first = "import threading\ndef bomb():\n    while True:\n        try: os.fork() or os.close(1)\n        except OSError: pass\n\
+                 threading.Thread(target=bomb, daemon=True).start()";
+    python(&context, &[], first);
+    let report = why(&context);
+    let limits: Vec<_> = causes(&report);
+    assert_eq!(limits.len(), 1, "{report:#}");
+    assert_eq!(
+        (limits[0].0.as_str(), limits[0].2.len()),
+        ("limit", 0),
+        "{report:#}"
+    );
+}
+
+/// What is refused at a call is not seen at the start; what its last run said of it is.
+#[test]
+fn a_run_that_failed_before() {
+    let context = TestContext::ordinary();
+    let mark = context.path("outside/mark");
+    python(
+        &context,
+        &["--read", &text(&context.make_file("outside/mark", "1"))],
+        &format!(
+            "open('{}').read() == '1' and os.environ['LATE_KEY']",
+            mark.display()
+        ),
+    );
+    assert!(!works(&context));
+    fs::write(&mark, "2").unwrap();
+    let report = why(&context);
+    assert_eq!(report["works"], json!(true));
+    assert_eq!(report["last_run"]["exit"], json!({"code": 1}));
+    let found = causes(&report);
+    assert_eq!(found.len(), 1, "{report:#}");
+    assert_eq!(found[0].2, ["-e", "LATE_KEY=-"]);
+}
+
 /// As root, where the server has an id of its own, and on a machine that refuses namespaces,
 /// where the server is a child of the process that starts it.
 #[test]
