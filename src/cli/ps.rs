@@ -9,7 +9,6 @@ use super::PsArgs;
 use super::explain::Page;
 use super::{Cli, Command, render};
 use crate::approval::Approvals;
-use crate::approval::candidate::Candidate;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Server, digest};
 use crate::error::Error;
@@ -63,11 +62,14 @@ fn servers() -> Result<Running, Error> {
             continue;
         }
         let home = digest::launch(&declaration.server);
-        let candidate = Candidate::look(alias.clone(), declaration.clone(), &approvals, false);
+        let surface = match approvals.surface(&digest::digest(declaration)) {
+            Some(_) => "approved",
+            None => "unapproved",
+        };
         let holders = running::holders(state.path(), home.home_name());
         let rows = holders
             .into_iter()
-            .filter_map(|holder| row(&alias, holder, candidate.surface.as_str()));
+            .filter_map(|holder| row(&alias, holder, surface));
         servers.extend(rows);
     }
     Ok(Running { servers })

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::confine::Promise;
+use crate::launch::secrets::Hidden;
 
 /// What kind of thing was refused or is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -109,6 +110,16 @@ impl Finding {
 
     pub(crate) fn first(mut self, command: impl Into<String>) -> Self {
         self.first = Some(command.into());
+        self
+    }
+
+    /// The same with each value that the server was given replaced by its name.
+    pub(crate) fn without(mut self, hidden: &Hidden) -> Self {
+        let texts = [&mut self.what, &mut self.note].into_iter();
+        let texts = texts.chain(&mut self.first).chain(&mut self.flags);
+        for text in texts.chain(&mut self.by) {
+            *text = hidden.hide(text);
+        }
         self
     }
 

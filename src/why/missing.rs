@@ -22,6 +22,7 @@ const CERTIFICATES: [&str; 5] = [
     "PIP_CERT",
     "NODE_EXTRA_CA_CERTS",
 ];
+const REQUESTS_CERTIFICATES: [&str; 2] = ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
 /// Where systems keep the certificates that everybody trusts.
 const BUNDLES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -171,11 +172,14 @@ pub(super) fn certificates(judge: &Judge<'_>, found: &[Finding]) -> Option<Findi
     let node = ["_IN_CHAIN", "UNABLE_TO_", "DEPTH_ZERO", "npm "]
         .iter()
         .any(|text| said.has(text));
-    let uv = said.has("UnknownIssuer");
-    let names: &[&str] = if node {
-        &NODE_CERTIFICATES
-    } else {
-        &CERTIFICATES
+    let requests = said.has("requests");
+    // Those with a list of authorities of their own; others go by the machine's in any case.
+    let own_list = ["UnknownIssuer", "invalid peer certificate", "httpx"];
+    let own_list = own_list.iter().any(|text| said.has(text));
+    let (names, bundle): (&[&str], _) = match (node, requests) {
+        (true, _) => (&NODE_CERTIFICATES, Some("NODE_EXTRA_CA_CERTS")),
+        (_, true) => (&REQUESTS_CERTIFICATES, Some("REQUESTS_CA_BUNDLE")),
+        _ => (&CERTIFICATES, own_list.then_some("SSL_CERT_FILE")),
     };
     let note = "it does not trust who signed a certificate";
     let mut finding = Finding::new(What::Certificates, "certificates", note).cause();
@@ -186,16 +190,16 @@ pub(super) fn certificates(judge: &Judge<'_>, found: &[Finding]) -> Option<Findi
             let file = facts::caller_value(&name.parse().ok()?)?;
             (world::kind(Path::new(&file)) == Some(Kind::File)).then(|| format!("{name}={file}"))
         })
-        .chain(authorities(judge))
-        .chain(uv.then(|| "UV_SYSTEM_CERTS=1".to_owned()))
-        .chain(BUNDLES.iter().filter_map(|bundle| {
-            let name = if node {
-                "NODE_EXTRA_CA_CERTS"
-            } else {
-                "SSL_CERT_FILE"
-            };
+        .chain(authorities(judge).filter(|_| node))
+        .chain(
+            said.has("UnknownIssuer")
+                .then(|| "UV_SYSTEM_CERTS=1".to_owned()),
+        )
+        .chain(bundle.into_iter().flat_map(|name| {
             let fresh = given(judge, name).is_none();
-            (fresh && world::kind(Path::new(bundle)).is_some()).then(|| format!("{name}={bundle}"))
+            let there = |file: &&&str| fresh && world::kind(Path::new(file)).is_some();
+            let file = BUNDLES.iter().find(there);
+            file.map(|file| format!("{name}={file}"))
         }));
     let mut offers = offers.map(|word| vec!["-e".to_owned(), word]);
     match offers.find(|flags| judge.offer.refused(flags).is_none()) {

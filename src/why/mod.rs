@@ -25,6 +25,7 @@ mod script;
 mod tracee;
 mod world;
 
+use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -33,9 +34,9 @@ use crate::confine::receipt::Exit;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
 use crate::error::Error;
-use crate::launch::Explanation;
 use crate::launch::run_id::RunId;
 use crate::launch::secrets::Hidden;
+use crate::launch::{Explanation, LaunchError};
 use crate::launch::{logs, receipts};
 use crate::plan::{Person, facts};
 use diagnose::End;
@@ -142,9 +143,12 @@ pub(crate) fn report(
         said: &said,
         trace: &trace,
     };
-    let findings = diagnose::findings(&judge, end);
-    // What it said is kept and shown without the values that it was given.
+    // Nothing is kept or shown of the values that it was given.
     let hidden = Hidden::of(explanation);
+    let findings: Vec<Finding> = diagnose::findings(&judge, end)
+        .into_iter()
+        .map(|finding| finding.without(&hidden))
+        .collect();
     Ok(Report {
         alias: explanation.alias.clone(),
         digest: explanation.digest.clone(),
@@ -203,10 +207,25 @@ fn in_memory(explanation: &Explanation) -> &[PathBuf] {
 pub(crate) fn keep(state: &State, report: &Report) -> Result<(), Error> {
     use crate::declaration::store::StoreError;
     let name = format!("{}.json", report.digest.first_16());
-    let text = serde_json::to_string_pretty(report).unwrap_or_default();
+    let text = to_text(report).map_err(LaunchError::Spawn)?;
     let locked = state.make()?.lock().map_err(StoreError::from)?;
     locked
-        .write_in(FOLDER, &name, &(text + "\n"))
+        .write_in(FOLDER, &name, &text)
         .map_err(StoreError::from)?;
     Ok(())
+}
+
+fn to_text(report: &Report) -> io::Result<String> {
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        report: &'a Report,
+    }
+    let object = Object {
+        schema: "supervisor.why.v1",
+        report,
+    };
+    let text = serde_json::to_string_pretty(&object)?;
+    Ok(crate::text::json(&text) + "\n")
 }

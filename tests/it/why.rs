@@ -65,8 +65,11 @@ fn why(context: &TestContext) -> Value {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report = schema::check(&stdout(&output));
     assert_eq!(report["unseen"], Value::Null, "{report}");
-    let kept = fs::read_dir(context.path("home/.supervisor/why")).unwrap();
-    assert_eq!(kept.count(), 1);
+    let mut kept = fs::read_dir(context.path("home/.supervisor/why")).unwrap();
+    let kept = kept.next().unwrap().unwrap().path();
+    let digest = report["digest"].as_str().unwrap();
+    assert!(kept.ends_with(format!("{}.json", &digest[..16])));
+    assert_eq!(fs::read_to_string(kept).unwrap(), stdout(&output));
     report
 }
 
@@ -619,7 +622,7 @@ fn whoever_asks_and_wherever() {
         let report = why(&context);
         let flags = vec!["--read".to_owned(), file.clone()];
         let want = ("path".to_owned(), file.clone(), flags);
-        assert_eq!(causes(&report), [want.clone()], "{who:?} {report:#}");
+        assert_eq!(causes(&report), [want], "{who:?} {report:#}");
         give(&context, &report);
         if who == Who::Ordinary {
             let context = TestContext::new(who);
