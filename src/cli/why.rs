@@ -57,8 +57,9 @@ fn page(report: &Report, explanation: &Explanation) -> String {
     let alias = &report.alias;
     page.line("");
     match &report.trouble {
-        None => page.line(&format!(
-            "{alias} comes up and says what it offers; what only happens at a call is not seen here"
+        None => page.0.push_str(&render::paragraph(
+            alias.as_str(),
+            "comes up and says what it offers; what only happens at a call is not seen here",
         )),
         Some(trouble) => page
             .0
@@ -91,9 +92,10 @@ fn page(report: &Report, explanation: &Explanation) -> String {
     }
     let more = told.len().saturating_sub(SHOWN).saturating_add(idle.len());
     if more > 0 {
-        page.line(&format!(
-            "\n{more} more, of which most programs take no notice: supervisor why {alias} --json"
-        ));
+        page.line("");
+        let said = format!("more, which hardly stop a program: supervisor why {alias} --json");
+        page.0
+            .push_str(&render::paragraph(&more.to_string(), &said));
     }
     last_run(&mut page, report);
     // Not where in its own code: that says little of what it lacks.

@@ -557,6 +557,30 @@ fn a_server_that_works() {
     assert_eq!(causes(&report), []);
 }
 
+/// What a person reads: nothing wider than the page but what is to be copied.
+#[test]
+fn the_page() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/config.toml", "x"));
+    python(&context, &[], &format!("open('{file}')"));
+    let page = stdout(&context.run(&["why", "x"]));
+    for want in [
+        "why\n",
+        "granted by: --read ",
+        "the last it said",
+        "  supervisor set x --read ",
+    ] {
+        assert!(page.contains(want), "{want}: {page}");
+    }
+    let copied = |line: &&str| line.contains("granted by: ") || line.starts_with("  supervisor ");
+    for line in page.lines().filter(|line| !copied(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    python(&context, &["--read", &file], "");
+    let page = stdout(&context.run(&["why", "x"]));
+    assert!(page.contains("comes up and says what it offers"), "{page}");
+}
+
 /// rustup's kind of shim looks for a file, and says nothing of where.
 #[test]
 fn a_shim_that_only_looks() {
