@@ -74,6 +74,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("spawn-failed", 84),
     ("no-value", 85),
     ("receipt-unwritable", 86),
+    ("log-unwritable", 87),
     // the words of a command and the person at the terminal: no host sees these
     ("alias-missing", 100),
     ("alias-invalid", 101),

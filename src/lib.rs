@@ -36,6 +36,7 @@ pub(crate) mod settings;
 pub(crate) mod surface;
 pub(crate) mod text;
 pub(crate) mod trial;
+pub(crate) mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

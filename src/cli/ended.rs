@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use super::render;
 use crate::confine::receipt::{Exit, Started};
 use crate::declaration::Alias;
-use crate::launch::Explanation;
 use crate::launch::receipts::{self, Named};
 use crate::launch::search::{HURRIED, Left, Search, UNHURRIED};
+use crate::launch::secrets::Hidden;
+use crate::launch::{Explanation, logs};
 use crate::plan::Person;
 use crate::plan::left::FileKind;
 use crate::relay::{self, Outcome};
@@ -26,6 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(super) struct Record {
     search: Search,
     named: Named,
+    hidden: Hidden,
     /// Whose state directory keeps the receipt; nobody's where nothing is written there.
     keeper: Option<Person>,
 }
@@ -36,6 +38,7 @@ impl Record {
         Self {
             search: Search::of(explanation),
             named,
+            hidden: Hidden::of(explanation),
             keeper: (!explanation.ephemeral).then_some(person),
         }
     }
@@ -63,9 +66,14 @@ impl Record {
         tell(&started.alias, &left, patience);
         let receipt = started.ended(ended, exit, left.recorded());
         let named = self.named.write(&receipt);
-        let kept = self
-            .keeper
-            .map_or(Ok(()), |person| receipts::keep(&person, &receipt));
+        let said = outcome.map(|outcome| self.hidden.hide(&outcome.tail));
+        let kept = self.keeper.map_or(Ok(()), |person| {
+            let said = said.filter(|said| !said.is_empty());
+            let kept = said.map_or(Ok(()), |said| {
+                logs::keep(&person, &receipt.digest, receipt.run, &said)
+            });
+            receipts::keep(&person, &receipt).and(kept)
+        });
         named.and(kept).map_err(|error| {
             let until = Instant::now() + patience;
             render::error_by(&error.into(), until)

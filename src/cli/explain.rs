@@ -106,6 +106,13 @@ impl Page {
     }
 }
 
+impl Page {
+    /// A line to be copied, which is not broken.
+    pub(super) fn command(&mut self, word: &str, command: &str) {
+        self.line(&format!("{:17}{word}: {}", "", text::printable(command)));
+    }
+}
+
 pub(super) fn approval(approval: &Approval) -> String {
     match approval {
         Approval::Given => "approved".to_owned(),

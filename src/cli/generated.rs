@@ -144,12 +144,15 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<Explained>("explain"),
         schema::<get::Full>("get"),
         schema::<list::List>("list"),
+        schema::<super::logs::Logs>("logs"),
         schema::<prune::Pruned>("prune"),
+        schema::<super::ps::Running>("ps"),
         schema::<Receipt>("receipt"),
         schema::<remove::Removed<'_>>("remove"),
         schema::<rename::Renamed<'_>>("rename"),
         schema::<set::Set>("set"),
         schema::<Trial>("try"),
+        schema::<crate::why::Report>("why"),
     ]
 }
 

@@ -19,11 +19,13 @@ mod generated;
 mod get;
 mod list;
 mod log;
+mod logs;
 mod man;
 mod policy;
 mod policy_args;
 mod policy_exchange;
 mod prune;
+mod ps;
 mod remove;
 mod rename;
 pub(crate) mod render;
@@ -32,6 +34,7 @@ mod run;
 mod set;
 mod surface;
 mod try_;
+mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,6 +57,9 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     match words.as_slice() {
         [_, command, rest @ ..] if command == "add" => return add::run(rest),
         [_, command, rest @ ..] if command == "set" => return set::run(rest),
+        [_, command, rest @ ..] if command == crate::why::rerun::ROAD => {
+            return crate::why::rerun::main(rest);
+        }
         [_, command] if command == "__server" => return crate::trial::server::main(),
         // The same definition without that of the other commands, which a start need not wait
         // for. What it does not take is said by the whole.
@@ -74,6 +80,9 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Approve(args) => approve::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Why(args) => why::run(&args),
+            Command::Logs(args) => logs::run(&args),
+            Command::Ps(args) => ps::run(&args),
             Command::List(args) => list::run(&args),
             Command::Get(args) => get::run(&args),
             Command::Set(_) => set::run(&[]),
@@ -125,6 +134,9 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Approve(ApproveArgs),
     Run(RunArgs),
     Explain(ExplainArgs),
+    Why(WhyArgs),
+    Logs(LogsArgs),
+    Ps(PsArgs),
     List(ListArgs),
     Get(GetArgs),
     #[command(override_usage = "supervisor set ALIAS FLAGS")]
@@ -248,6 +260,60 @@ pub(crate) struct ExplainArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
     pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Find out why a server does not work: what it was refused, and what grants that
+///
+/// Starts a server once more, confined as always, greets it and asks for its lists, and watches
+/// it from outside: which paths, sockets, hosts, calls and limits it was refused, how often, by
+/// which of its programs, and the flag that would grant each, or that nothing will.
+///
+/// Nothing is loosened for it. What only happens at a call is not seen, nor what a thread does
+/// that uses real-time signals. The result is kept in the state directory.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor why weather\n  supervisor why weather --json")]
+pub(crate) struct WhyArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what a server said in its last runs, beside the protocol
+///
+/// Shows the end of what a server wrote to standard error in its last runs, and of what it wrote
+/// to standard output that was no message. The last 10 runs of a declaration are kept, at most
+/// 64 KiB each; values that the server was given are replaced by their names.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  supervisor logs weather\n  supervisor logs weather --runs 1 --json"
+)]
+pub(crate) struct LogsArgs {
+    /// The server
+    #[arg(value_name = "ALIAS")]
+    pub(crate) alias: Alias,
+    /// So many runs, the latest last
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: usize,
+    /// Print an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show the servers that run now, and what confines each
+///
+/// Shows the servers of this state directory that run now: which program started each, since
+/// when, its processes and memory, and what confines it, as the kernel says.
+///
+/// A run with --ephemeral leaves nothing to find it by and is not listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  supervisor ps\n  supervisor ps --json")]
+pub(crate) struct PsArgs {
     /// Print an object
     #[arg(long)]
     pub(crate) json: bool,

@@ -51,6 +51,7 @@ fn request(args: &RunArgs) -> RunRequest {
         alias: args.alias.clone(),
         digest: args.digest.clone(),
         ephemeral: args.ephemeral,
+        watched: false,
     }
 }
 

@@ -106,7 +106,7 @@ fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, F
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     apply::drop_groups().at(Step::Capabilities)?;
     match start.place {
-        Place::Inside => inside(orders, status, keyring),
+        Place::Inside => inside(orders, status, keyring, start.watched),
         Place::Outside => {
             let begun = Begun {
                 keyring,
@@ -126,7 +126,12 @@ fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, F
 }
 
 /// Enters namespaces, and starts the first process in them.
-fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, Failed> {
+fn inside(
+    mut orders: Taker,
+    status: &mut Status,
+    keyring: bool,
+    watched: bool,
+) -> Result<u8, Failed> {
     let refuse = |status: &mut Status, error: &ApplyError| {
         let begun = Begun {
             keyring,
@@ -150,7 +155,9 @@ fn inside(mut orders: Taker, status: &mut Status, keyring: bool) -> Result<u8, F
     if let Err(error) = entry::settle(&begin, own) {
         return refuse(status, &error);
     }
-    apply::not_dumpable().at(Step::Namespaces)?;
+    if !watched {
+        apply::not_dumpable().at(Step::Namespaces)?;
+    }
     let (lifeline, held) = io::pipe().at(Step::Stage)?;
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;

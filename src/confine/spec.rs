@@ -19,6 +19,9 @@ pub struct Start {
     pub supervisor: u32,
     /// Where it goes.
     pub place: Place,
+    /// Whether somebody takes hold of it to watch the server: it closes itself to others of the
+    /// same user only when it has its orders.
+    pub watched: bool,
 }
 
 /// Where a shim goes as soon as there is one.

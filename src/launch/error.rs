@@ -106,6 +106,15 @@ pub enum LaunchError {
         #[source]
         source: io::Error,
     },
+    /// What the server said could not be kept.
+    #[error("what the server said is not kept: {place}")]
+    Log {
+        /// The directory.
+        place: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The shim could not be started or spoken to.
     #[error("cannot start the confining process")]
     Spawn(#[source] io::Error),
@@ -198,6 +207,7 @@ impl LaunchError {
             Self::ForeignHome { .. } => "home-foreign",
             Self::NoValue(_) => "no-value",
             Self::Receipt { .. } => "receipt-unwritable",
+            Self::Log { .. } => "log-unwritable",
             Self::Spawn(_) => "spawn-failed",
             Self::Step { .. } | Self::Watch(_) => "confinement-failed",
             Self::Unconfirmed(_) => "confinement-unconfirmed",
@@ -208,7 +218,11 @@ impl LaunchError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Home { .. } | Self::NoValue(_) | Self::Receipt { .. } | Self::Spawn(_) => FAILED,
+            Self::Home { .. }
+            | Self::Log { .. }
+            | Self::NoValue(_)
+            | Self::Receipt { .. }
+            | Self::Spawn(_) => FAILED,
             _ => REFUSED,
         }
     }

@@ -13,9 +13,11 @@ pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
+pub(crate) mod logs;
 mod processes;
 pub(crate) mod receipts;
 pub(crate) mod run_id;
+pub(crate) mod running;
 pub(crate) mod search;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
@@ -83,6 +85,9 @@ pub struct Explanation {
     /// Whether its home is for this run alone.
     #[serde(skip)]
     pub ephemeral: bool,
+    /// Whether the caller watches it from outside.
+    #[serde(skip)]
+    watched: bool,
     /// Files that are compared right before the exec.
     #[serde(skip)]
     pub unchanged: Vec<(PathBuf, Stat)>,
@@ -127,7 +132,7 @@ impl Prepared {
 /// Outside a Tokio runtime with I/O.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
     // Beside the reading: it enters its namespaces meanwhile.
-    let mut shim = Shim::start(Place::Inside).map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::start(Place::Inside, request.watched).map_err(LaunchError::Spawn)?;
     apply::not_dumpable()
         .map_err(io::Error::other)
         .map_err(LaunchError::Spawn)?;
@@ -173,6 +178,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         launch_digest,
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
+        watched: request.watched,
         unchanged: facts.program.unchanged(),
         program,
         held: facts.held,
@@ -326,6 +332,18 @@ pub struct Running {
 /// # Errors
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
 pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
+    launch_told(prepared, |_| Ok(())).await
+}
+
+/// The same; `tell` hears the number of the confining process while that waits for its orders,
+/// so that who watches can take hold of it.
+///
+/// # Errors
+/// As [`launch`]; what `tell` says.
+pub async fn launch_told(
+    prepared: &mut Prepared,
+    tell: impl FnOnce(u32) -> io::Result<()>,
+) -> Result<Running, LaunchError> {
     let Prepared(explanation) = prepared;
     let ids = explanation.lowered.ids;
     let home = if explanation.ephemeral {
@@ -338,6 +356,7 @@ pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
         Some(shim) => shim,
         None => another(explanation)?,
     };
+    tell(shim.next()).map_err(LaunchError::Spawn)?;
     let spawn::Started {
         server,
         enforced,
@@ -358,7 +377,7 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
         Some(_) => Place::Inside,
         None => Place::Outside,
     };
-    let mut shim = Shim::start(place).map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::start(place, explanation.watched).map_err(LaunchError::Spawn)?;
     shim.begin(begin(&explanation.declared, ids))?;
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {

@@ -55,7 +55,7 @@ impl Shim {
     ///
     /// # Errors
     /// What the system says.
-    pub fn start(place: Place) -> io::Result<Self> {
+    pub fn start(place: Place, watched: bool) -> io::Result<Self> {
         let (stdin_out, stdin) = io::pipe()?;
         let (stdout, stdout_in) = io::pipe()?;
         let (stderr, stderr_in) = io::pipe()?;
@@ -74,6 +74,7 @@ impl Shim {
         let start = Start {
             supervisor: std::process::id(),
             place,
+            watched,
         };
         let pipes = [stdin_out.as_fd(), stdout_in.as_fd(), stderr_in.as_fd()];
         orders.give(&start, &pipes)?;
@@ -128,6 +129,13 @@ impl Shim {
                 other => return Err(unexpected(other)),
             }
         }
+    }
+
+    /// The process that goes on to be the server, while it waits: the first of its namespaces, or
+    /// the shim itself where there are none.
+    pub fn next(&self) -> u32 {
+        let outer = u32::try_from(self.process.id().as_raw());
+        self.first.or(outer.ok()).unwrap_or(0)
     }
 
     /// Its next report.

@@ -53,6 +53,8 @@ pub struct RunRequest {
     pub digest: Option<DigestPrefix>,
     /// A home for this run alone, and nothing written in the state directory.
     pub ephemeral: bool,
+    /// The caller watches the server from outside (`ptrace(2)`).
+    pub watched: bool,
 }
 
 impl RunRequest {
@@ -63,6 +65,7 @@ impl RunRequest {
             alias,
             digest: None,
             ephemeral: false,
+            watched: false,
         }
     }
 }

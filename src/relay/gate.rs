@@ -343,7 +343,7 @@ impl Gate {
     }
 
     pub(super) fn hint(&self) -> String {
-        format!("supervisor explain {}", self.alias)
+        format!("supervisor why {}", self.alias)
     }
 
     pub(super) fn answered(&mut self, line: Vec<u8>) -> Step {

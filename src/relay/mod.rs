@@ -260,10 +260,6 @@ pub struct Outcome {
     pub counters: Counters,
     /// The last of what the server wrote to stderr, and of what it wrote to stdout that was no
     /// message: escaped, a line each, at most 64 KiB.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for `why` and `logs`, which come later")
-    )]
     pub tail: String,
 }
 

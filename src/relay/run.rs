@@ -363,8 +363,13 @@ impl<'a> Run<'a> {
             self.down.add(lines);
         }
         if (fault.is_some() || exit.code() != 0) && !self.gate.away {
-            self.record
-                .say(&format!("the server {}", fate.trim_end_matches(',')));
+            let why = if fault.is_some() && exit.code() != 0 {
+                format!("; what it was refused: {}", self.gate.hint())
+            } else {
+                String::new()
+            };
+            let fate = fate.trim_end_matches(',');
+            self.record.say(&format!("the server {fate}{why}"));
         }
         self.record.finish(&self.gate.counters);
         self.heed();

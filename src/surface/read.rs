@@ -30,6 +30,8 @@ pub const START: Duration = Duration::from_secs(300);
 const LATER: Duration = Duration::from_secs(60);
 /// How long a server is asked for an era it may know nothing of.
 const PROBE: Duration = Duration::from_secs(15);
+/// How long a child that is started once is listened to after it said all.
+const STAY: Duration = Duration::from_secs(2);
 /// Bytes of items that are kept; the file that holds them is no larger than any of ours.
 const KEPT: u64 = 12 << 20;
 /// Lines of the server's stderr that are shown where it fails.
@@ -162,6 +164,56 @@ fn discover(unread: Option<&SurfaceError>) -> Option<Discover> {
             _ => None,
         },
     }
+}
+
+/// How far one child came.
+#[derive(Debug)]
+pub struct Once {
+    /// What kept it from saying all.
+    pub trouble: Option<Trouble>,
+    /// The last lines it said beside the protocol, escaped.
+    pub said: Vec<String>,
+}
+
+/// Starts one child, greets it in the legacy era with nothing declared, asks for its lists, and
+/// stays a moment to see whether it does.
+///
+/// # Errors
+/// What keeps the server from being started. No child is left then.
+pub async fn once(
+    start: impl AsyncFnOnce() -> Result<Running, Error>,
+    settings: &Settings<'_>,
+    lines: usize,
+) -> Result<Once, Error> {
+    let mut budget = Budget {
+        bytes: BYTES,
+        talk: TALK,
+        whole: TALK,
+        most: BYTES,
+    };
+    let reading = Reading {
+        era: Era::Legacy,
+        declared: Declared::Nothing,
+    };
+    let wire = Wire::new(start().await?).map_err(LaunchError::Spawn)?;
+    let mut session = Session::new(
+        wire,
+        reading,
+        (settings.start, true),
+        &mut budget,
+        settings.interrupted,
+        settings.progress,
+    );
+    let trouble = match session.open().await {
+        Ok(Opening::Spoken(opening)) => match session.read(&opening).await {
+            Ok(_) => session.stay(STAY).await.err(),
+            Err(trouble) => Some(trouble),
+        },
+        Ok(Opening::NotSpoken(trouble)) | Err(trouble) => Some(trouble),
+    };
+    let said = session.end(lines).await;
+    (settings.after_server)();
+    Ok(Once { trouble, said })
 }
 
 struct Reader<'a, S> {

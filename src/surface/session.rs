@@ -226,7 +226,12 @@ impl<'a> Session<'a> {
 
     /// Waits a moment for the word that a list changed.
     async fn settle(&mut self) -> Result<(), Trouble> {
-        let until = Instant::now() + SETTLE;
+        self.stay(SETTLE).await
+    }
+
+    /// Listens for so long; the trouble that came up meanwhile.
+    pub(super) async fn stay(&mut self, long: Duration) -> Result<(), Trouble> {
+        let until = Instant::now() + long;
         loop {
             match self.hear(until, "a list").await {
                 Ok(_) => {}

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 42] = [
+const LINES: [&[&str]; 48] = [
     &[],
     &["--help"],
     &["-h"],
@@ -30,6 +30,12 @@ const LINES: [&[&str]; 42] = [
     &["explain", "w"],
     &["explain", "h"],
     &["explain", "nobody"],
+    &["why", "w"],
+    &["why", "h"],
+    &["why", "nobody", "--json"],
+    &["logs", "w"],
+    &["logs", "nobody"],
+    &["ps"],
     &["list"],
     &["list", "--json"],
     &["get", "w"],

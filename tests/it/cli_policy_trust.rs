@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::judge::{picture, printable};
+use crate::judge::{picture_but_log, printable};
 use crate::schema;
 use crate::support::{Host, TestContext, Who, everybody, is_root, stderr, stdout};
 
@@ -129,7 +129,7 @@ impl Fleet {
     #[track_caller]
     pub fn nothing_starts(&self, code: &str, file: &Path) {
         let shown = &self.shown_as(file);
-        let before = picture(&self.context.path("home"));
+        let before = picture_but_log(&self.context);
         for words in [
             &["run", "a"][..],
             &["run", "--ephemeral", "a"],
@@ -158,11 +158,7 @@ impl Fleet {
             );
         }
         self.shown(code, shown);
-        assert_eq!(
-            before,
-            picture(&self.context.path("home")),
-            "something changed"
-        );
+        assert_eq!(before, picture_but_log(&self.context), "something changed");
     }
 
     /// What refuses all is shown on each row, by `get`, and by the check.

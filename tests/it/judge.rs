@@ -58,6 +58,14 @@ pub fn picture(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
+/// The same without the log, where each run that is refused is recorded.
+pub fn picture_but_log(context: &TestContext) -> BTreeMap<PathBuf, String> {
+    let log = context.path("home/.supervisor/audit");
+    let mut found = picture(&context.path("home"));
+    found.retain(|path, _| !path.starts_with(&log));
+    found
+}
+
 /// Runs a command without a terminal; it is refused, and nothing in the home changes. A run that
 /// is refused is recorded, unless it is the state itself that cannot be trusted or read.
 #[track_caller]

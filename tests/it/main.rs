@@ -41,3 +41,4 @@ mod judge;
 mod relay_run;
 mod schema;
 mod transcripts;
+mod why;

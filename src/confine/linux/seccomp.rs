@@ -14,11 +14,12 @@
 //! refuse more. A call of a foreign ABI (i386, 32-bit ARM) ends the process in every one of
 //! them; an x32 number is on no list. Source: seccomp(2); `docs/decisions/0003`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use seccompiler::{BpfProgram, apply_filter, sock_filter};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// An architecture that there are filters for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,6 +42,14 @@ impl Arch {
             Some(Self::Aarch64)
         } else {
             None
+        }
+    }
+
+    /// Its filters, all of them in one text, a reason for each entry.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::X86_64 => include_str!("../../../policy/seccomp/x86_64.json"),
+            Self::Aarch64 => include_str!("../../../policy/seccomp/aarch64.json"),
         }
     }
 
@@ -155,6 +164,18 @@ pub(crate) fn lower(arch: Arch, filters: &BTreeSet<Filter>) -> Result<Vec<Filter
         arch.program(*filter)?;
     }
     Ok(filters.iter().copied().collect())
+}
+
+/// Why a call is refused, in the words of the data: the promise, a colon, the reason. The parts
+/// that are always in force are looked through, the one for namespaces included.
+pub(crate) fn reason(call: &str) -> Option<String> {
+    let data: BTreeMap<String, Value> = serde_json::from_str(Arch::current()?.text()).ok()?;
+    ["deny", "no-namespaces"]
+        .into_iter()
+        .filter_map(|part| data.get(part)?.get("filter")?.as_array())
+        .flatten()
+        .find(|rule| rule.get("syscall").and_then(Value::as_str) == Some(call))
+        .and_then(|rule| Some(rule.get("comment")?.as_str()?.to_owned()))
 }
 
 /// Puts the filters in force, for good, on the calling thread and all it will start; sets

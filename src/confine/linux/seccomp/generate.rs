@@ -28,14 +28,6 @@ const FILTERS: [Filter; 7] = [
 const PROLOGUE: usize = 4;
 
 impl Arch {
-    /// Its filters, all of them in one text.
-    pub(super) const fn text(self) -> &'static str {
-        match self {
-            Self::X86_64 => include_str!("../../../../policy/seccomp/x86_64.json"),
-            Self::Aarch64 => include_str!("../../../../policy/seccomp/aarch64.json"),
-        }
-    }
-
     pub(super) const fn target(self) -> TargetArch {
         match self {
             Self::X86_64 => TargetArch::x86_64,
