@@ -167,16 +167,13 @@ fn machine(page: &mut Page, machine: &Machine) {
         .landlock_abi
         .map_or_else(|| "none".to_owned(), |abi| format!("ABI {abi}"));
     page.item("Landlock", &landlock);
-    page.item(
-        "namespaces",
-        match machine.namespaces {
-            Some(true) => {
-                "of the server's own: user, mount, process, IPC, host name, cgroup, network"
-            }
-            Some(false) => "refused here",
-            None => "not asked for, since no server starts",
-        },
-    );
+    let namespaces = match &machine.namespaces_refused {
+        None => {
+            "of the server's own: user, mount, process, IPC, host name, cgroup, network".to_owned()
+        }
+        Some(why) => format!("refused: {}", text::printable(why)),
+    };
+    page.item("namespaces", &namespaces);
     page.item(
         "ids",
         match machine.ids {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 
 use super::judge::Row;
 use super::runs::Run;
-use crate::confine::Promise;
+use crate::confine::{Mechanism, Promise};
 use crate::probe::client::Client;
 use crate::probe::{Ground, Outcome};
 
@@ -89,6 +89,14 @@ pub async fn ended(
 ) -> io::Result<Vec<Row>> {
     let lock = run.declared.explanation().plan.home.join("lock");
     client.call("stay", json!({"lock": lock})).await?;
+    let after = async || {
+        let outcome = held(&lock).await;
+        // Its number is one of ours only where it has no processes of its own.
+        if outcome.succeeded && !run.declared.has(Mechanism::PidNamespace) {
+            end(&lock);
+        }
+        outcome
+    };
     if !run.directories {
         client.kill().await?;
         let text = "leave a process when the supervisor is killed";
@@ -98,7 +106,7 @@ pub async fn ended(
             "stay-at-kill",
             text,
             stayed,
-            held(&lock).await,
+            after().await,
         )]);
     }
     let dir = ground.path("dir");
@@ -111,7 +119,7 @@ pub async fn ended(
         "stay-at-end",
         text,
         stayed,
-        held(&lock).await,
+        after().await,
     )];
     let receipt: Value = serde_json::from_slice(&fs::read(ground.path("run/receipt"))?)?;
     rows.extend(left(run, ground, &receipt));

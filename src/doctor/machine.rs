@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::confine::Mechanism;
 use crate::confine::linux::kernel;
 use crate::confine::linux::seccomp::Arch;
-use crate::launch::Explanation;
+use crate::launch::{self, Explanation};
 
 /// The regime: what confines a server here, and what stands in for what cannot be had.
 #[derive(Debug, Serialize)]
@@ -19,8 +19,11 @@ pub struct Machine {
     pub arch: Option<Arch>,
     /// The Landlock ABI in force that this program knows too.
     pub landlock_abi: Option<u32>,
-    /// Whether a server gets namespaces of its own; unknown where none starts.
-    pub namespaces: Option<bool>,
+    /// Whether a server can have namespaces of its own.
+    pub namespaces: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespaces_refused: Option<String>,
     /// Whose ids a server has.
     pub ids: Ids,
     /// Everything that is put in force.
@@ -43,9 +46,10 @@ pub enum Ids {
 }
 
 impl Machine {
-    /// As the plan of a run found it.
+    /// As the plan of a run found it. Within a Tokio runtime, as [`launch::prepare`].
     #[must_use]
     pub fn of(explanation: Option<&Explanation>) -> Self {
+        let refused = launch::namespaces_refused().unwrap_or_else(|error| Some(error.to_string()));
         let in_force = explanation.map(|explained| &explained.confinement.mechanisms);
         let mechanisms: Vec<Mechanism> = in_force.into_iter().flatten().copied().collect();
         let has = |mechanism| mechanisms.contains(&mechanism);
@@ -71,7 +75,8 @@ impl Machine {
                 .into_owned(),
             arch: Arch::current(),
             landlock_abi: kernel::landlock_abi(),
-            namespaces: in_force.map(|_| has(Mechanism::MountNamespace)),
+            namespaces: refused.is_none(),
+            namespaces_refused: refused,
             ids,
             stand_ins: stand_ins.collect(),
             mechanisms,

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::confine::Standing;
 use crate::error::Error;
+use crate::launch::LaunchError;
 use crate::probe::Ground;
 use judge::Proof;
 use machine::Machine;
@@ -120,7 +121,11 @@ fn refused(error: &Error) -> Diagnosis {
         machine: Machine::of(None),
         promises: Vec::new(),
         without: Vec::new(),
-        cure: error.hint(),
+        cure: match error {
+            // Here nobody asks for what does without.
+            Error::Launch(LaunchError::Unheld { cure, .. }) => cure.clone(),
+            other => other.hint(),
+        },
         refused: Some(Refused {
             code: error.code().to_owned(),
             message: error.message(),

@@ -182,6 +182,7 @@ attacks! {
     ReadMemoryByCall, R1, T::Nothing, processes::read_memory, None, "read memory by the call for other processes";
     HaveCapability, R3, T::Nothing, own::capability, None, "have a capability";
     HaveBounding, R3, T::Nothing, own::bounding_capability, Some(M::UserNamespace), "have a capability in its bounding set";
+    GainCapability, R3, T::Nothing, own::new_privileges, None, "gain a capability by executing";
     KeepGroups, R3, T::Nothing, own::roots_groups, Some(M::UnprivilegedId), "keep root's groups";
     RaiseLimit, R3, T::Nothing, processes::raise_limit, None, "raise a limit";
     SetHostName, R3, T::Nothing, processes::set_host_name, None, "set the host name";
