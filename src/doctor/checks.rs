@@ -22,7 +22,6 @@ use crate::launch::{self, Explanation};
 use crate::plan::{RunRequest, git};
 use crate::policy::Decision;
 use crate::probe::{CANARY, Ground, Outcome, declared};
-use crate::text;
 
 /// A name that shows the rest of a line backwards, and clears a terminal.
 const ODD: &str = "\u{202e}gpj.\u{1b}[2J\u{7}";
@@ -170,11 +169,12 @@ async fn printed(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, DoctorErr
             Outcome::stopped("it is not there")
         }
     };
+    // Looked for as it is: what the supervisor takes for printable is what is checked.
     let prints = |text: &str| {
-        let odd = text
+        let odd = ODD
             .chars()
-            .find(|character| *character != '\n' && !text::is_printable(*character));
-        match odd {
+            .filter(|character| !character.is_ascii_graphic());
+        match odd.into_iter().find(|character| text.contains(*character)) {
             Some(character) => Outcome::got(format!("U+{:04X}", u32::from(character))),
             None => Outcome::stopped("all of it prints"),
         }

@@ -54,7 +54,9 @@ pub async fn stays(mut alone: Client, ground: &Ground) -> Outcome {
 
 /// Ends the one that wrote its number beside its lock.
 fn end(lock: &Path) {
-    let number = fs::read_to_string(lock.with_extension("lock.pid"));
+    let mut beside = lock.as_os_str().to_owned();
+    beside.push(".pid");
+    let number = fs::read_to_string(beside);
     if let Ok(Ok(pid)) = number.map(|number| number.parse()) {
         // It may be gone.
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
