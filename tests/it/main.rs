@@ -36,6 +36,7 @@ mod escape_limits;
 mod escape_network;
 mod escape_processes;
 mod escape_widened;
+mod escape_swap;
 mod escape_without_namespaces;
 mod judge;
 mod relay_run;
