@@ -18,6 +18,7 @@ mod attack;
 mod cli_aliases;
 mod cli_commands;
 mod cli_directories;
+mod cli_doctor;
 mod cli_everywhere;
 mod cli_policy;
 mod cli_policy_files;

@@ -88,8 +88,6 @@ impl Tree {
         let output = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--offline", "--bins", "--examples"])
             .args(["--config", "profile.dev.debug=false"])
-            // Of a digest of its own program, most of the time.
-            .args(["--config", "profile.dev.package.sha2.opt-level=2"])
             .env("CARGO_TARGET_DIR", self.root.with_file_name("built"))
             .current_dir(&self.root)
             .output()
