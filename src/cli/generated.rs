@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{add, audit, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use super::{add, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use super::{add, doctor, elsewhere, get, list, prune, remove, rename, render, set};
+use super::{add, doctor, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
 use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};

@@ -46,6 +46,7 @@ use completions::CompletionsArgs;
 use man::ManArgs;
 use policy_args::PolicyArgs;
 use doctor::DoctorArgs;
+use policy_args::PolicyArgs;
 
 use crate::declaration::Alias;
 

@@ -204,7 +204,7 @@ attacks! {
     LockMemory, R5, T::Limits, processes::lock_memory, None, "lock more memory than its bound";
     FillTemporary, R5, T::Limits, own::boundless_temporary, Some(M::MountNamespace), "fill a file system in memory without bound";
     WatchMuch, R5, T::Limits, own::many_watches, Some(M::UserNamespace), "watch without bound";
-    ShareIds, R5, T::Namespace("user"), own::shares_namespace, None, "be counted among your processes";
+    ShareIds, R5, T::Namespace("user"), own::shares_namespace, Some(M::UserNamespace), "be counted among your processes";
     ConnectPort, N1, T::Port, network::connect_port, None, "connect to a port (--net none)";
     SendDatagram, N1, T::Udp, network::send_datagram, None, "send a datagram (--net none)";
     ShareNetwork, N1, T::Namespace("net"), own::shares_namespace, Some(M::NetworkNamespace), "share the network (--net none)";
