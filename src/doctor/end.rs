@@ -27,6 +27,8 @@ use crate::probe::{Ground, Outcome};
 /// How long descendants may take to end after the supervisor.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long a server may go on that has more memory than it may.
+const SWOLLEN: Duration = Duration::from_millis(1_500);
 
 /// The words that start a run.
 #[must_use]
@@ -49,6 +51,20 @@ pub async fn stays(mut alone: Client, ground: &Ground) -> Outcome {
             end(&lock);
             outcome
         }
+    }
+}
+
+/// Whether it goes on when several of its processes have taken memory, each within its own bound.
+pub async fn swells(client: &mut Client) -> Outcome {
+    let until = Instant::now() + SWOLLEN;
+    let mut answered = client.call("swell", json!({})).await;
+    while answered.is_ok() && Instant::now() < until {
+        sleep(PAUSE).await;
+        answered = client.call("greet", json!({})).await;
+    }
+    match answered {
+        Ok(_) => Outcome::got("it went on"),
+        Err(_) => Outcome::stopped("it was ended"),
     }
 }
 

@@ -20,6 +20,9 @@ use crate::probe::{Attack, Ground, Outcome, Target, server};
 /// How long the attacks of one run may take; they take a fraction of a second.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Bytes of memory for the run that passes them.
+const LITTLE: u64 = 96 << 20;
+
 /// The bundled server, declared in one way.
 #[derive(Debug)]
 pub struct Run {
@@ -40,27 +43,46 @@ impl Run {
     /// Where no server starts on this machine.
     pub fn both(ground: &Ground) -> Result<[Self; 2], Error> {
         Ok([
-            Self::new(ground, "network and --dir", Network::Full)?,
-            Self::new(ground, "no network", Network::None)?,
+            Self::new(
+                ground,
+                "network and --dir",
+                &Wanted {
+                    alias: "probe-full",
+                    network: Network::Full,
+                    directories: true,
+                    memory: None,
+                },
+            )?,
+            Self::new(
+                ground,
+                "no network",
+                &Wanted {
+                    alias: "probe-none",
+                    network: Network::None,
+                    directories: false,
+                    memory: None,
+                },
+            )?,
         ])
     }
 
-    fn new(ground: &Ground, name: &'static str, network: Network) -> Result<Self, Error> {
-        let directories = network == Network::Full;
+    /// A third, with so little memory that several processes of the probe pass it together.
+    fn bounded(ground: &Ground) -> Result<Self, Error> {
         let wanted = Wanted {
-            alias: if directories {
-                "probe-full"
-            } else {
-                "probe-none"
-            },
-            network,
-            directories,
+            alias: "probe-little",
+            network: Network::None,
+            directories: false,
+            memory: Some(LITTLE),
         };
+        Self::new(ground, "little memory", &wanted)
+    }
+
+    fn new(ground: &Ground, name: &'static str, wanted: &Wanted) -> Result<Self, Error> {
         Ok(Self {
             name,
-            network,
-            directories,
-            declared: Declared::new(ground, &wanted)?,
+            network: wanted.network,
+            directories: wanted.directories,
+            declared: Declared::new(ground, wanted)?,
         })
     }
 
@@ -96,8 +118,9 @@ pub async fn attack(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, Doctor
     every.extend(targets(first));
     let mut controls = tried(&mut alone, ground, "alone", &every).await?;
     let seen_alone = outside::look(alone.id());
+    let swelled = end::swells(&mut alone).await;
     let stayed = end::stays(alone, ground).await;
-    let mut rows = Vec::new();
+    let mut rows = vec![together(ground, swelled).await?];
     let mut confined: BTreeMap<Attack, Vec<Confined>> = BTreeMap::new();
     for run in [first, second] {
         let words = end::words(run, ground);
@@ -126,6 +149,18 @@ pub async fn attack(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, Doctor
     let mut all: Vec<Row> = attacks.collect();
     all.extend(rows);
     Ok(all)
+}
+
+/// Whether several processes take more together than one run's bound.
+async fn together(ground: &Ground, alone: Outcome) -> Result<Row, DoctorError> {
+    let run = Run::bounded(ground)
+        .map_err(|error| DoctorError::Check("the bound on memory", Box::new(error)))?;
+    let mut client = started(ground, run.name, &end::words(&run, ground)).await?;
+    let confined = end::swells(&mut client).await;
+    // It may have ended.
+    let _ = client.end().await;
+    let text = "take more memory together than its bound";
+    Ok(Row::check(Promise::R5, "take-together", text, alone, confined).in_run(run.name))
 }
 
 fn speak(half: &'static str, source: io::Error) -> DoctorError {

@@ -31,6 +31,8 @@ pub struct Wanted {
     pub network: Network,
     /// Whether it gets a `--dir` and a directory to read.
     pub directories: bool,
+    /// Bytes of memory, where not the default.
+    pub memory: Option<u64>,
 }
 
 /// The bundled server, declared, approved and permitted.
@@ -132,6 +134,7 @@ fn declare(
     let program = ground.program().to_string_lossy().into_owned();
     let mut stdio = Stdio::new(program, vec![server::ARGUMENT.to_owned()]);
     stdio.network = wanted.network;
+    stdio.limits.memory = wanted.memory;
     stdio.without = without.iter().map(|standing| standing.id).collect();
     if let Ok(name) = STORED.parse() {
         stdio.env.insert(name, SecretString::from(CANARY));

@@ -1,13 +1,13 @@
-//! The bundled server: MCP over stdio, tools `greet`, `attempt` and `leave`.
+//! The bundled server: MCP over stdio. Its tools attack, and leave things behind.
 #![expect(
     clippy::disallowed_methods,
     reason = "the bundled server looks at where it runs"
 )]
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,11 @@ use super::{files, own, processes};
 pub const ARGUMENT: &str = "__server";
 /// The hidden command that stays, in a session of its own, with a lock on the file named after it.
 pub const STAY: &str = "__stay";
+/// The hidden command that takes memory and keeps it until its input ends.
+const SWELL: &str = "__swell";
+/// Bytes that one of them takes, and how many there are.
+const SHARE: usize = 48 << 20;
+const SHARES: usize = 4;
 /// How long a descendant may take to get its lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -28,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn hidden(words: &[OsString]) -> Option<ExitCode> {
     match words {
         [_, command] if command == ARGUMENT => Some(main()),
+        [_, command] if command == SWELL => Some(swell()),
         [_, command, lock] if command == STAY => Some(stay(&lock.to_string_lossy())),
         _ => None,
     }
@@ -40,14 +46,32 @@ fn stay(lock: &str) -> ExitCode {
     }
 }
 
+fn swell() -> ExitCode {
+    // Not zero: pages of zeros would be shared.
+    let taken = vec![1_u8; SHARE];
+    let said = writeln!(io::stdout(), "{}", taken.len());
+    let waited = io::stdin().read(&mut [0]);
+    match said.and(waited) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// What it left and did not wait for.
+#[derive(Default)]
+struct Left {
+    stays: bool,
+    swollen: Vec<Child>,
+}
+
 /// Serves until its input ends, and longer where a descendant of its was to stay.
 fn main() -> ExitCode {
     own::look_first();
     let mut out = io::stdout().lock();
-    let mut stays = false;
+    let mut left = Left::default();
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        let Some(answer) = answer(&line, &mut stays) else {
+        let Some(answer) = answer(&line, &mut left) else {
             continue;
         };
         if writeln!(out, "{answer}")
@@ -57,7 +81,7 @@ fn main() -> ExitCode {
             break;
         }
     }
-    if stays {
+    if left.stays {
         // Whoever wants it gone has to end it.
         thread::sleep(Duration::from_secs(120));
     }
@@ -65,7 +89,7 @@ fn main() -> ExitCode {
 }
 
 /// The answer to one line, if it asks for one.
-fn answer(line: &str, stays: &mut bool) -> Option<Value> {
+fn answer(line: &str, left: &mut Left) -> Option<Value> {
     let message: Value = serde_json::from_str(line).ok()?;
     let id = message.get("id")?;
     let result = match message.get("method").and_then(Value::as_str)? {
@@ -76,7 +100,7 @@ fn answer(line: &str, stays: &mut bool) -> Option<Value> {
         }),
         "ping" => json!({}),
         "tools/list" => tools(),
-        "tools/call" => call(message.get("params")?, stays),
+        "tools/call" => call(message.get("params")?, left),
         _ => {
             let error = json!({"code": -32601, "message": "method not found"});
             return Some(json!({"jsonrpc": "2.0", "id": id, "error": error}));
@@ -97,22 +121,42 @@ fn tools() -> Value {
         {"name": "greet", "description": "Says where it runs", "inputSchema": strings(&[])},
         {"name": "attempt", "description": "Attacks what it is told to", "inputSchema": strings(&["what", "target"])},
         {"name": "leave", "description": "Leaves things behind in a directory", "inputSchema": strings(&["dir"])},
+        {"name": "swell", "description": "Takes memory in several processes", "inputSchema": strings(&[])},
         {"name": "stay", "description": "Leaves a process behind that holds a lock", "inputSchema": strings(&["lock"])},
     ]})
 }
 
-fn call(params: &Value, stays: &mut bool) -> Value {
+fn call(params: &Value, left: &mut Left) -> Value {
     let argument = |name: &str| params.pointer("/arguments")?.get(name)?.as_str();
     match params.get("name").and_then(Value::as_str) {
         Some("greet") => text(&greeting()),
         Some("attempt") => attempt(params.get("arguments")),
         Some("leave") => said(argument("dir").map(|dir| files::leave_behind(Path::new(dir)))),
         Some("stay") => {
-            *stays = true;
+            left.stays = true;
             said(argument("lock").map(descendant))
         }
+        Some("swell") => said(Some(swollen().map(|children| left.swollen = children))),
         _ => said(None),
     }
+}
+
+/// Several processes, each within its own bound; all have taken theirs.
+fn swollen() -> io::Result<Vec<Child>> {
+    let mut children = Vec::new();
+    for _ in 0..SHARES {
+        let mut command = Command::new("/proc/self/exe");
+        let mut child = command
+            .arg(SWELL)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        if let Some(stdout) = child.stdout.as_mut() {
+            stdout.read_exact(&mut [0])?;
+        }
+        children.push(child);
+    }
+    Ok(children)
 }
 
 fn said(done: Option<io::Result<()>>) -> Value {

@@ -106,6 +106,7 @@ pub async fn run() -> Result<Trial, TrialError> {
         alias: "try",
         network: Network::None,
         directories: false,
+        memory: None,
     };
     let declared = Declared::new(&ground, &wanted)?;
     let alone = half("alone", ground.command(&[server::ARGUMENT]), &ground);
