@@ -12,7 +12,7 @@ import sys
 def said(log):
     """What each command of each user said: (exit code, stdout, stderr, release)."""
     found = {}
-    for head, body in re.findall(r"^@@said (.*)\n(.*?)^@@end", log, re.M | re.S):
+    for head, body in re.findall(r"^@@said ([^\n]*)\n(.*?)^@@end", log, re.M | re.S):
         user, name, code, release = head.split()
         out, _, err = base64.b64decode(body).decode(errors="replace").partition("@@stderr\n")
         found[user, name] = int(code), out, err, release
