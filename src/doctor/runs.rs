@@ -118,7 +118,7 @@ pub async fn attack(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, Doctor
     every.extend(targets(first));
     let mut controls = tried(&mut alone, ground, "alone", &every).await?;
     let seen_alone = outside::look(alone.id());
-    let swelled = end::swells(&mut alone).await;
+    let swelled = end::swells(&mut alone, end::SWOLLEN_ALONE).await;
     let stayed = end::stays(alone, ground).await;
     let mut rows = vec![together(ground, swelled).await?];
     let mut confined: BTreeMap<Attack, Vec<Confined>> = BTreeMap::new();
@@ -156,7 +156,7 @@ async fn together(ground: &Ground, alone: Outcome) -> Result<Row, DoctorError> {
     let run = Run::bounded(ground)
         .map_err(|error| DoctorError::Check("the bound on memory", Box::new(error)))?;
     let mut client = started(ground, run.name, &end::words(&run, ground)).await?;
-    let confined = end::swells(&mut client).await;
+    let confined = end::swells(&mut client, end::SWOLLEN).await;
     // It may have ended.
     let _ = client.end().await;
     let text = "take more memory together than its bound";

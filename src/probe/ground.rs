@@ -14,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::Duration;
 use std::{env, thread};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -37,6 +38,9 @@ pub struct Ground {
     _leaked: File,
     key: bool,
 }
+
+/// The longest tick of a kernel's clock for files.
+const TICK: Duration = Duration::from_millis(11);
 
 /// How a file stands; what is done to it shows.
 type Picture = Option<(u64, u64, i64, i64)>;
@@ -109,7 +113,10 @@ impl Ground {
         for name in ["home/program", "read/program"] {
             write(&self.path(name), "#!/bin/sh\nexit 0\n", 0o755)?;
         }
-        files::make_fifo(&self.path("home/fifo"))
+        files::make_fifo(&self.path("home/fifo"))?;
+        // What is done to them after this has another time, on kernels with coarse ones too.
+        thread::sleep(TICK);
+        Ok(())
     }
 
     /// A path below the base.
