@@ -195,7 +195,9 @@ pub(super) fn take_memory(target: &str) -> Got {
     let bound = Bounds::told(target)?.memory.saturating_add(64 << 20);
     let size = usize::try_from(bound).map_err(io::Error::other)?;
     let mut memory: Vec<u8> = Vec::new();
-    match memory.try_reserve_exact(size) {
+    let reserved = memory.try_reserve_exact(size);
+    std::hint::black_box(&memory);
+    match reserved {
         Ok(()) => Ok("took it".to_owned()),
         Err(_) => Err(not("out of memory")),
     }
