@@ -12,10 +12,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::{add, audit, elsewhere, get, list, policy, prune, remove, rename, render, set};
-use super::{add, elsewhere, get, list, policy, prune, remove, rename, render, set};
-use super::{add, doctor, elsewhere, get, list, prune, remove, rename, render, set};
-use super::{add, doctor, elsewhere, get, list, policy, prune, remove, rename, render, set};
+use super::{add, audit, doctor, elsewhere, get, list, policy, prune, remove, rename, render, set};
 use crate::approval::{Approval, Word};
 use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};

@@ -43,9 +43,8 @@ use args_audit::{AuditAction, AuditArgs};
 use args_run::RunArgs;
 use args_set::SetArgs;
 use completions::CompletionsArgs;
-use man::ManArgs;
-use policy_args::PolicyArgs;
 use doctor::DoctorArgs;
+use man::ManArgs;
 use policy_args::PolicyArgs;
 
 use crate::declaration::Alias;

@@ -248,9 +248,11 @@ pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Err
 /// # Panics
 /// Outside a Tokio runtime with I/O: it starts a process.
 pub fn namespaces_refused() -> Result<Option<String>, LaunchError> {
-    let mut shim = Shim::start().map_err(LaunchError::Spawn)?;
-    let entry = entry(Network::None, None, Vec::new());
-    shim.begin(Some(entry)).map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::start(Place::Inside).map_err(LaunchError::Spawn)?;
+    shim.begin(Begin {
+        network: true,
+        ids: None,
+    })?;
     Ok(shim.begun()?.refused)
 }
 
