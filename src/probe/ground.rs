@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram, UnixListener};
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -20,6 +20,8 @@ use std::{env, thread};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::unistd::geteuid;
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+use tokio::net;
 use tokio::process::Command;
 
 use super::{Attack, CANARY, KEY, Outcome, Target, VARIABLE, files, server};
@@ -46,7 +48,8 @@ const TICK: Duration = Duration::from_millis(11);
 type Picture = Option<(u64, u64, i64, i64)>;
 
 impl Ground {
-    /// Plants everything in a new directory, and answers on the sockets and the ports.
+    /// Plants everything in a new directory, and answers on the sockets and the ports. Within a
+    /// Tokio runtime.
     ///
     /// # Errors
     /// What the system says.
@@ -272,7 +275,8 @@ fn abstract_name(root: &Path) -> String {
     root.join("abstract").to_string_lossy().into_owned()
 }
 
-/// Whoever connects gets what was planted. The threads end with the process.
+/// Whoever connects gets what was planted. Tasks of the runtime, and no threads: a process that
+/// has several can make no user namespace to lend by.
 fn listen(root: &Path) -> io::Result<(SocketAddr, SocketAddr)> {
     let name = UnixAddress::from_abstract_name(abstract_name(root))?;
     for listener in [
@@ -280,29 +284,36 @@ fn listen(root: &Path) -> io::Result<(SocketAddr, SocketAddr)> {
         UnixListener::bind(root.join("read/socket"))?,
         UnixListener::bind_addr(&name)?,
     ] {
-        thread::spawn(move || listener.incoming().for_each(greet));
+        listener.set_nonblocking(true)?;
+        let listener = net::UnixListener::from_std(listener)?;
+        tokio::spawn(async move {
+            while let Ok((mut peer, _)) = listener.accept().await {
+                // A peer that is gone already has seen nothing.
+                let _ = peer.write_all(CANARY.as_bytes()).await;
+            }
+        });
     }
-    let datagram = UnixDatagram::bind(root.join("run/log.sock"))?;
-    thread::spawn(move || while datagram.recv(&mut [0; 64]).is_ok() {});
+    let datagram = net::UnixDatagram::bind(root.join("run/log.sock"))?;
+    tokio::spawn(async move { while datagram.recv(&mut [0; 64]).await.is_ok() {} });
     let tcp = TcpListener::bind("127.0.0.1:0")?;
+    tcp.set_nonblocking(true)?;
     let port = tcp.local_addr()?;
-    thread::spawn(move || tcp.incoming().for_each(greet));
+    let tcp = net::TcpListener::from_std(tcp)?;
+    tokio::spawn(async move {
+        while let Ok((mut peer, _)) = tcp.accept().await {
+            let _ = peer.write_all(CANARY.as_bytes()).await;
+        }
+    });
     let udp = UdpSocket::bind("127.0.0.1:0")?;
+    udp.set_nonblocking(true)?;
     let address = udp.local_addr()?;
-    thread::spawn(move || {
-        while let Ok((_, peer)) = udp.recv_from(&mut [0; 64]) {
-            // A peer that is gone has seen nothing.
-            let _ = udp.send_to(CANARY.as_bytes(), peer);
+    let udp = net::UdpSocket::from_std(udp)?;
+    tokio::spawn(async move {
+        while let Ok((_, peer)) = udp.recv_from(&mut [0; 64]).await {
+            let _ = udp.send_to(CANARY.as_bytes(), peer).await;
         }
     });
     Ok((port, address))
-}
-
-fn greet<S: Write>(stream: io::Result<S>) {
-    if let Ok(mut stream) = stream {
-        // A peer that is gone already has seen nothing.
-        let _ = stream.write_all(CANARY.as_bytes());
-    }
 }
 
 /// A process of the person's, with a secret in its environment.
