@@ -43,7 +43,38 @@ pub(super) fn run(args: &ListArgs) -> ExitCode {
     }
 }
 
+/// Every declaration, looked at; `doctor` shows the same.
+pub(super) struct Listed {
+    file: String,
+    pub(super) servers: Vec<Row>,
+    pub(super) page: String,
+    well: bool,
+}
+
 fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
+    let Listed {
+        file,
+        servers,
+        page,
+        well,
+    } = look(person)?;
+    let code = if json {
+        render::json("list", &List { file, servers })
+    } else {
+        render::human(&page)
+    };
+    Ok(if well || code != ExitCode::SUCCESS {
+        code
+    } else {
+        ExitCode::from(NOT_ALL_WELL)
+    })
+}
+
+/// Looks at every declaration, and says on standard error what is wrong with the state.
+///
+/// # Errors
+/// The state cannot be trusted.
+pub(super) fn look(person: &Person) -> Result<Listed, Error> {
     let state = State::open(person)?;
     state.notes().iter().for_each(|note| render::note(note));
     let declarations = state.read()?;
@@ -83,16 +114,11 @@ fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {
             digest.short()
         ));
     }
-    let file = state.file().display().to_string();
-    let code = if json {
-        render::json("list", &List { file, servers })
-    } else {
-        render::human(&page)
-    };
-    Ok(if well || code != ExitCode::SUCCESS {
-        code
-    } else {
-        ExitCode::from(NOT_ALL_WELL)
+    Ok(Listed {
+        file: state.file().display().to_string(),
+        servers,
+        page,
+        well,
     })
 }
 

@@ -11,6 +11,7 @@ mod args_run;
 mod args_set;
 mod audit;
 mod completions;
+mod doctor;
 mod elsewhere;
 mod ended;
 mod explain;
@@ -45,6 +46,7 @@ use args_audit::{AuditAction, AuditArgs};
 use args_run::RunArgs;
 use args_set::SetArgs;
 use completions::CompletionsArgs;
+use doctor::DoctorArgs;
 use man::ManArgs;
 use policy_args::PolicyArgs;
 
@@ -53,14 +55,17 @@ use crate::declaration::Alias;
 /// Runs a command line, the program's own name first.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     log::start();
-    // Read by grammars of their own, or by nobody: the bundled server of `try`.
+    // The bundled server of `try` and `doctor`.
+    if let Some(code) = crate::probe::server::hidden(&words) {
+        return code;
+    }
+    // Read by grammars of their own.
     match words.as_slice() {
         [_, command, rest @ ..] if command == "add" => return add::run(rest),
         [_, command, rest @ ..] if command == "set" => return set::run(rest),
         [_, command, rest @ ..] if command == crate::why::rerun::ROAD => {
             return crate::why::rerun::main(rest);
         }
-        [_, command] if command == "__server" => return crate::trial::server::main(),
         // The same definition without that of the other commands, which a start need not wait
         // for. What it does not take is said by the whole.
         [_, command @ ..] if command.first().is_some_and(|word| word == "run") => {
@@ -92,6 +97,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Prune(args) => prune::run(&args),
             Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args),
         },
@@ -147,6 +153,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Prune(PruneArgs),
     Policy(PolicyArgs),
     Try(TryArgs),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -249,6 +249,12 @@ fn network(promise: Promise, network: Network, set: &BTreeSet<Mechanism>) -> Jud
             &[M::Check],
             "not asked for: this server has the network, this machine's own ports and a cloud's metadata address included",
         ),
+        Promise::N2 if set.contains(&M::SeccompNoUnix) && set.contains(&M::MountNamespace) => {
+            held_but(
+                &[M::SeccompNoUnix, M::MountNamespace],
+                "abstract sockets cannot be kept apart before Linux 6.12, so its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket",
+            )
+        }
         Promise::N2 if set.contains(&M::SeccompNoUnix) => held_but(
             &[M::SeccompNoUnix, M::LandlockScopes],
             "namespaces are refused here, so its own Unix sockets are closed too: full Chromium, playwright, tsx and Python's forkserver will not work, and .NET loses its diagnostics socket",

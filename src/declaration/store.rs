@@ -17,6 +17,7 @@ use crate::plan::Person;
 use crate::plan::links::settle;
 use crate::text;
 
+const SETTINGS: &str = "settings.json";
 const MCP: &str = "mcp.json";
 const GITIGNORE: &str = ".gitignore";
 
@@ -225,6 +226,15 @@ impl State {
     /// The directory, where there is one.
     pub(crate) fn folder(&self) -> Option<&Folder> {
         self.folder.get()
+    }
+
+    /// The text of the person's rules and defaults; `None` where there is none.
+    ///
+    /// # Errors
+    /// A file that cannot be trusted.
+    pub(crate) fn settings(&self) -> Result<Option<String>, StoreError> {
+        let read = |folder: &Folder| folder.read(SETTINGS);
+        Ok(self.folder.get().map(read).transpose()?.flatten())
     }
 
     /// All declarations; none where nothing was declared yet.

@@ -245,6 +245,23 @@ pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     Ok(explanation)
 }
 
+/// Why this machine refuses namespaces to a process of ours; `None` where it lets us have them.
+/// Tried by entering them, as a start does.
+///
+/// # Errors
+/// As [`Shim::begun`].
+///
+/// # Panics
+/// Outside a Tokio runtime with I/O: it starts a process.
+pub fn namespaces_refused() -> Result<Option<String>, LaunchError> {
+    let mut shim = Shim::start(Place::Inside, false).map_err(LaunchError::Spawn)?;
+    shim.begin(Begin {
+        network: true,
+        ids: None,
+    })?;
+    Ok(shim.begun()?.refused)
+}
+
 /// What everything runs on: one thread, since a server's life is bound to the thread that
 /// started it (`PR_SET_PDEATHSIG`, `prctl(2)`).
 ///

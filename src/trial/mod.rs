@@ -1,27 +1,33 @@
 //! `supervisor try`: a server of ours attacks, first alone, then confined.
 //!
-//! [`planted`] makes what there is to steal, in a directory that goes afterwards; `server` is the
-//! bundled server, whose tools are the attacks of [`attempt`]; `client` speaks to it as a host
-//! does. The confined half goes down the very road of `supervisor run`: declared, approved,
-//! started as a host starts it. What the table says was run, both times.
-
-pub(crate) mod attempt;
-pub(crate) mod client;
-pub(crate) mod planted;
-pub(crate) mod server;
+//! A view of the attacks of [`crate::probe`], few enough to be read at a glance; `doctor` runs
+//! all of them. The confined half goes down the very road of `supervisor run`: declared,
+//! approved, started as a host starts it. What the table says was run, both times.
 
 use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
+use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::confine::Standing;
+use crate::confine::{Promise, Standing};
+use crate::declaration::Network;
 use crate::error::Error;
-use attempt::{Attempt, Outcome};
-use client::Client;
-use planted::Planted;
+use crate::probe::client::Client;
+use crate::probe::declared::{Declared, Wanted};
+use crate::probe::{Attack, Ground, Outcome, server};
 
+/// The attacks that it shows.
+const SHOWN: [Attack; 7] = [
+    Attack::ReadHomeKey,
+    Attack::ReadState,
+    Attack::WriteNew,
+    Attack::ConnectSocket,
+    Attack::SignalVictim,
+    Attack::SeeEnvironment,
+    Attack::ConnectPort,
+];
 /// How long each half may take; it takes a fraction of a second.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -45,9 +51,9 @@ pub struct Trial {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// Which.
-    pub attempt: Attempt,
+    pub attempt: Attack,
     /// The promise it tries to break.
-    pub promise: crate::confine::Promise,
+    pub promise: Promise,
     /// What it did with nothing in its way.
     pub alone: Outcome,
     /// What it did confined.
@@ -95,11 +101,19 @@ pub enum TrialError {
 /// # Errors
 /// Where a half could not be run to its end; nothing is asserted then.
 pub async fn run() -> Result<Trial, TrialError> {
-    let mut planted = Planted::new().map_err(TrialError::Plant)?;
-    let without = planted.declare()?;
-    let alone = half("alone", planted.alone(), &planted).await?;
-    let confined = half("confined", planted.confined(), &planted).await?;
-    let rows = Attempt::ALL
+    let ground = Ground::new().map_err(TrialError::Plant)?;
+    let wanted = Wanted {
+        alias: "try",
+        network: Network::None,
+        directories: false,
+        memory: None,
+    };
+    let declared = Declared::new(&ground, &wanted)?;
+    let alone = half("alone", ground.command(&[server::ARGUMENT]), &ground);
+    let alone = alone.await?;
+    let started = ground.command(&["run", declared.alias.as_str()]);
+    let confined = half("confined", started, &ground).await?;
+    let rows = SHOWN
         .into_iter()
         .zip(alone.outcomes.into_iter().zip(confined.outcomes))
         .map(|(attempt, (alone, confined))| Row {
@@ -112,8 +126,8 @@ pub async fn run() -> Result<Trial, TrialError> {
     Ok(Trial {
         answer: confined.answer,
         rows,
-        without: without.promises,
-        cure: without.cure,
+        without: declared.without.clone(),
+        cure: declared.explanation().confinement.cure.clone(),
     })
 }
 
@@ -122,24 +136,22 @@ struct Half {
     outcomes: Vec<Outcome>,
 }
 
-async fn half(
-    half: &'static str,
-    command: tokio::process::Command,
-    planted: &Planted,
-) -> Result<Half, TrialError> {
-    let spoken = timeout(LIMIT, speak(command, planted)).await;
+async fn half(half: &'static str, command: Command, ground: &Ground) -> Result<Half, TrialError> {
+    let spoken = timeout(LIMIT, speak(command, ground)).await;
     spoken
         .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut)))
         .map_err(|source| TrialError::Speak { half, source })
 }
 
-async fn speak(command: tokio::process::Command, planted: &Planted) -> io::Result<Half> {
-    let mut client = Client::start(command).await?;
+async fn speak(command: Command, ground: &Ground) -> io::Result<Half> {
+    let mut client = Client::start(command, &ground.path("stderr")).await?;
     let answer = client.call("greet", serde_json::json!({})).await?;
     let mut outcomes = Vec::new();
-    for attempt in Attempt::ALL {
-        let told = client.attempt(attempt, &planted.target(attempt)).await?;
-        outcomes.push(planted.judged(attempt, told)?);
+    for attack in SHOWN {
+        let target = ground.target(attack).unwrap_or_default();
+        let before = ground.picture(attack);
+        let told = client.attempt(attack, &target).await?;
+        outcomes.push(ground.judged(attack, before, told)?);
     }
     client.end().await?;
     Ok(Half { answer, outcomes })

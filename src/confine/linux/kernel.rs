@@ -47,6 +47,7 @@ fn at_least(release: &str, version: (u32, u32)) -> bool {
 
 /// The newest ABI whose every part this kernel takes, found by building rulesets from the
 /// newest down; nothing is enforced.
+#[must_use]
 pub fn landlock_abi() -> Option<u32> {
     let abis = [
         (10, ABI::V10),

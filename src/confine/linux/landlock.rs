@@ -5,7 +5,7 @@
 //! written before it was known. Source: `Documentation/userspace-api/landlock.rst`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -159,12 +159,12 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
         .collect();
     if confinement.mechanisms.contains(&Mechanism::MountNamespace) {
         // Its own there, in memory.
-        let rights = kernel_rights(Rights::Write).iter().copied();
-        let rights: BTreeSet<Right> = rights.filter(|right| handled.contains(right)).collect();
-        let own = super::namespace::in_memory(plan).into_iter();
-        rules.extend(own.map(|path| Rule {
-            path,
-            rights: rights.clone(),
+        rules.extend(super::namespace::in_memory(plan).into_iter().map(|path| {
+            let rights = in_memory_rights(plan, &path).filter(|right| handled.contains(right));
+            Rule {
+                rights: rights.collect(),
+                path,
+            }
         }));
     }
     let own = |path: &str, rights: &[Right]| Rule {
@@ -198,6 +198,23 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
         no_network: confinement.mechanisms.contains(&Mechanism::LandlockNetwork),
         rules,
     }
+}
+
+/// The rights on a place in memory. A rule reaches through the mounts below its path, and nothing
+/// takes back there what it gives: what is granted below and is not to be executed, or whose
+/// sockets are not to be spoken to, keeps the whole place from it. (That it is not written its
+/// mount sees to.)
+fn in_memory_rights(plan: &Plan, place: &Path) -> impl Iterator<Item = Right> {
+    let below = |lacks: Right| {
+        plan.grants.iter().any(|grant| {
+            grant.path.starts_with(place) && !kernel_rights(grant.rights).contains(&lacks)
+        })
+    };
+    let kept = [Right::Execute, Right::ResolveUnix].map(|right| (right, below(right)));
+    kernel_rights(Rights::Write)
+        .iter()
+        .copied()
+        .filter(move |right| !kept.contains(&(*right, true)))
 }
 
 #[cfg(test)]

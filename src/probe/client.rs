@@ -1,32 +1,39 @@
 //! A host in small: one request, one answer.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads what a server said where it was told to say it"
+)]
 
+use std::fs::{self, File};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::attempt::{Attempt, Outcome};
+use super::{Attack, Outcome};
 
 /// A started server and its pipes.
 pub struct Client {
     process: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
+    stderr: PathBuf,
     id: u64,
 }
 
 impl Client {
-    /// Starts the server and greets it.
+    /// Starts the server and greets it. Its stderr is a file, as a host's log.
     ///
     /// # Errors
     /// What the system says, or the server's own error.
-    pub async fn start(mut command: Command) -> io::Result<Self> {
+    pub async fn start(mut command: Command, stderr: &Path) -> io::Result<Self> {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(File::create(stderr)?)
             .kill_on_drop(true)
             .spawn()?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
@@ -37,6 +44,7 @@ impl Client {
             process,
             stdin,
             lines,
+            stderr: stderr.to_owned(),
             id: 0,
         };
         client
@@ -45,7 +53,7 @@ impl Client {
                 json!({
                     "protocolVersion": "2025-06-18",
                     "capabilities": {},
-                    "clientInfo": {"name": "supervisor-try", "version": env!("CARGO_PKG_VERSION")},
+                    "clientInfo": {"name": "supervisor-probe", "version": env!("CARGO_PKG_VERSION")},
                 }),
             )
             .await?;
@@ -64,17 +72,19 @@ impl Client {
             .request("tools/call", json!({"name": tool, "arguments": arguments}))
             .await?;
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        text.map(str::to_owned)
-            .ok_or_else(|| io::Error::other("an answer without text"))
+        let text = text.ok_or_else(|| io::Error::other("an answer without text"))?;
+        if result.get("isError").and_then(Value::as_bool) == Some(true) {
+            return Err(io::Error::other(text.to_owned()));
+        }
+        Ok(text.to_owned())
     }
 
     /// Has the server attack.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub async fn attempt(&mut self, attempt: Attempt, target: &str) -> io::Result<Outcome> {
-        let arguments =
-            json!({"name": "attempt", "arguments": {"what": attempt, "target": target}});
+    pub async fn attempt(&mut self, attack: Attack, target: &str) -> io::Result<Outcome> {
+        let arguments = json!({"name": "attempt", "arguments": {"what": attack, "target": target}});
         let mut result = self.request("tools/call", arguments).await?;
         let outcome = result
             .get_mut("structuredContent")
@@ -90,6 +100,20 @@ impl Client {
     pub async fn end(mut self) -> io::Result<()> {
         drop(self.stdin);
         self.process.wait().await.map(drop)
+    }
+
+    /// Its process: of the supervisor, where that was started.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Kills the process that was started, as a crash would, and waits for its end.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn kill(mut self) -> io::Result<()> {
+        self.process.kill().await
     }
 
     async fn request(&mut self, method: &str, params: Value) -> io::Result<Value> {
@@ -108,19 +132,14 @@ impl Client {
             let error = message.pointer("/error/message").and_then(Value::as_str);
             return Err(io::Error::other(error.unwrap_or("an error").to_owned()));
         }
-        Err(io::Error::other(self.last_words().await))
+        Err(io::Error::other(self.last_words()))
     }
 
     /// What a server that ended said on its stderr.
-    async fn last_words(&mut self) -> String {
-        let mut text = String::new();
-        if let Some(stderr) = self.process.stderr.as_mut() {
-            let _ = stderr.take(4096).read_to_string(&mut text).await;
-        }
-        if text.is_empty() {
-            "it ended".to_owned()
-        } else {
-            text.trim_end().to_owned()
+    fn last_words(&self) -> String {
+        match fs::read_to_string(&self.stderr) {
+            Ok(text) if !text.trim().is_empty() => text.trim_end().to_owned(),
+            _ => "it ended".to_owned(),
         }
     }
 
@@ -129,7 +148,7 @@ impl Client {
         line.push('\n');
         match self.stdin.write_all(line.as_bytes()).await {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(io::Error::other(self.last_words().await))
+                Err(io::Error::other(self.last_words()))
             }
             other => other,
         }

@@ -1,0 +1,124 @@
+//! Attacks on the network and on local sockets: promises N1 to N3. Nothing is sent beyond this
+//! machine.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these are attacks: they touch what they should not"
+)]
+
+use std::fs;
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram, UnixStream};
+use std::time::Duration;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+
+use super::files::{own, saw};
+use super::{CANARY, not};
+
+type Got = io::Result<String>;
+
+/// How long a connection may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn spoken(mut stream: impl Read) -> Got {
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    saw(&text, "spoke to it")
+}
+
+fn spoken_to(stream: UnixStream) -> Got {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    spoken(stream)
+}
+
+pub(super) fn connect_socket(target: &str) -> Got {
+    spoken_to(UnixStream::connect(target)?)
+}
+
+pub(super) fn connect_through_link(target: &str) -> Got {
+    let link = own("link-to-socket")?;
+    let _ = fs::remove_file(&link);
+    symlink(target, &link)?;
+    spoken_to(UnixStream::connect(link)?)
+}
+
+pub(super) fn connect_abstract(target: &str) -> Got {
+    let address = UnixAddress::from_abstract_name(target)?;
+    spoken_to(UnixStream::connect_addr(&address)?)
+}
+
+pub(super) fn send_to_socket(target: &str) -> Got {
+    UnixDatagram::unbound()?.send_to(CANARY.as_bytes(), target)?;
+    Ok("sent to it".to_owned())
+}
+
+pub(super) fn connect_port(target: &str) -> Got {
+    let address: SocketAddr = target.parse().map_err(io::Error::other)?;
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    spoken(stream)
+}
+
+/// Whoever is there answers.
+pub(super) fn send_datagram(target: &str) -> Got {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    // Refused at once where nobody is there.
+    socket.connect(target)?;
+    socket.send(b"x")?;
+    let mut answer = [0; 64];
+    let count = socket.recv(&mut answer)?;
+    let said = answer.get(..count).unwrap_or_default();
+    saw(&String::from_utf8_lossy(said), "was answered")
+}
+
+fn opened(family: AddressFamily, kind: SockType, protocol: Option<SockProtocol>) -> Got {
+    socket(family, kind, SockFlag::SOCK_CLOEXEC, protocol)?;
+    Ok("opened one".to_owned())
+}
+
+pub(super) fn packet(_: &str) -> Got {
+    opened(AddressFamily::Packet, SockType::Raw, None)
+}
+
+pub(super) fn raw(_: &str) -> Got {
+    let icmp = Some(SockProtocol::Icmp);
+    opened(AddressFamily::Inet, SockType::Raw, icmp)
+}
+
+pub(super) fn vsock(_: &str) -> Got {
+    opened(AddressFamily::Vsock, SockType::Stream, None)
+}
+
+pub(super) fn crypto(_: &str) -> Got {
+    opened(AddressFamily::Alg, SockType::SeqPacket, None)
+}
+
+pub(super) fn uevent(_: &str) -> Got {
+    let events = Some(SockProtocol::NetlinkKObjectUEvent);
+    opened(AddressFamily::Netlink, SockType::Raw, events)
+}
+
+/// Multipath TCP, which rules on TCP ports do not see (`IPPROTO_MPTCP` is 262).
+pub(super) fn mptcp(_: &str) -> Got {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
+    let flags = SocketFlags::CLOEXEC;
+    let protocol = Some(ipproto::MPTCP);
+    socket_with(AddressFamily::INET, SocketType::STREAM, flags, protocol)?;
+    Ok("opened one".to_owned())
+}
+
+/// Any that is free.
+pub(super) fn privileged_port(_: &str) -> Got {
+    let mut last = not("there is none");
+    for port in [1, 7, 9, 13, 17, 19] {
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(_) => return Ok("took one".to_owned()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,98 @@
+"""Compares what was said on one kernel with what is expected of it, and prints table rows.
+
+judge.py EXPECTED KERNEL VARIANT LOG
+Exit code: 0 as expected, 1 not.
+"""
+import base64
+import json
+import re
+import sys
+
+
+def said(log):
+    """What each command of each user said: (exit code, stdout, stderr, release)."""
+    found = {}
+    for head, body in re.findall(r"^@@said ([^\n]*)\n(.*?)^@@end", log, re.M | re.S):
+        user, name, code, release = head.split()
+        out, _, err = base64.b64decode(body).decode(errors="replace").partition("@@stderr\n")
+        found[user, name] = int(code), out, err, release
+    return found
+
+
+def parsed(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
+
+
+def judged(row, found):
+    """The cells of a table row, and what is not as expected."""
+    kernel, variant, user, abi, refused, unheld = row
+    wrong = []
+    code, out, err, release = found.get((user, "doctor"), (None, "", "no word", "?"))
+    doctor = parsed(out)
+    if not doctor:
+        return [release, variant, user, "?", "?", "?"], [f"doctor: {code}: {err.strip()[-300:]}"]
+    explained = parsed(found.get((user, "explain"), (None, "", "", ""))[1])
+    got_abi = str(doctor["machine"]["landlock_abi"] or "-")
+    got_refused = doctor["refused"]["code"] if doctor["refused"] else "-"
+    by = {}
+    for promise in doctor["promises"]:
+        by.setdefault(promise["verdict"], []).append(promise["id"])
+    got_unheld = ",".join(by.get("unheld", [])) or "-"
+    for what, got, wanted in (("ABI", got_abi, abi), ("refused", got_refused, refused), ("not held", got_unheld, unheld)):
+        if got != wanted:
+            wrong.append(f"{what}: {got}, not {wanted}")
+    for promise in doctor["promises"]:
+        through = [
+            f"{attack['text']} ({seen['run']}: {seen['detail']})"
+            for attack in promise["attacks"] for seen in attack["confined"] if seen["succeeded"]
+        ]
+        if promise["verdict"] == "broken":
+            wrong.append(f"{promise['id']} broken: {'; '.join(through)}")
+        # One claim too few: it is given up, and nothing got through.
+        if promise["verdict"] == "unheld" and not through:
+            wrong.append(f"{promise['id']} is not held, and no attack got through")
+        if promise["verdict"] == "unshown":
+            wrong.append(f"{promise['id']}: no attack works alone")
+    sound = refused == "-" and unheld == "-"
+    if (code == 0) != sound:
+        wrong.append(f"doctor ended with {code}")
+    # What `explain` says of a server that gave nothing up.
+    if refused == "-":
+        states = {promise["id"]: promise["state"] for promise in explained.get("promises", [])}
+        claims = ",".join(name for name, state in states.items() if state == "unheld") or "-"
+        if claims != unheld:
+            wrong.append(f"explain: not held: {claims}")
+    elif "error" in explained and explained["error"]["code"] != refused:
+        wrong.append(f"explain: {explained['error']['code']}")
+    attacks = "-"
+    if (user, "attacks") in found and refused == "-":
+        code, out, err, _ = found[user, "attacks"]
+        result = re.search(r"(\d+) passed; (\d+) failed", out)
+        attacks = f"{result[1]} held, {result[2]} not" if result else "no end"
+        if code:
+            wrong.append("attacks: " + " ".join(re.findall(r"^    (\S+)$", out, re.M)) + err[-300:])
+    held = len(by.get("held", []))
+    shown = f"{held} held" if refused == "-" else got_refused
+    return [release, variant, user, got_abi, shown, got_unheld, attacks], wrong
+
+
+def main():
+    expected, kernel, variant, log = sys.argv[1:]
+    found = said(open(log, errors="replace").read())
+    failed = False
+    for line in open(expected):
+        row = line.rstrip("\n").split("\t")
+        if line.startswith("#") or row[:2] != [kernel, variant]:
+            continue
+        cells, wrong = judged(row, found)
+        print("| " + " | ".join(cells) + " |", flush=True)
+        for what in wrong:
+            print(f"    not as expected: {what}")
+        failed = failed or bool(wrong)
+    sys.exit(failed)
+
+
+main()
