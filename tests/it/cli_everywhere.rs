@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 48] = [
+const LINES: [&[&str]; 50] = [
     &[],
     &["--help"],
     &["-h"],
@@ -60,6 +60,8 @@ const LINES: [&[&str]; 48] = [
     &["completions", "bash"],
     &["man"],
     &["man", "run"],
+    &["doctor"],
+    &["doctor", "--verbose", "--json"],
 ];
 
 fn declared() -> TestContext {
