@@ -5,6 +5,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod cgroup;
+pub(crate) mod close;
 pub(crate) mod cure;
 pub(crate) mod entry;
 pub(crate) mod ids;
@@ -17,6 +18,8 @@ pub(crate) mod mount;
 pub(crate) mod mountinfo;
 pub(crate) mod namespace;
 pub(crate) mod seccomp;
+pub(crate) mod source;
+pub(crate) mod way;
 
 use std::collections::BTreeSet;
 

@@ -11,10 +11,10 @@
 )]
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -23,10 +23,12 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{chdir, pivot_root};
 
 use super::apply::ApplyError;
+use super::close::{Machine, close, open, remount, wanted};
 use super::lend::Lent;
 use super::links::{self, Link};
-use super::mountinfo::{self, mounts};
 use super::namespace::{self, Namespaces};
+use super::source::{Source, held_error, position};
+use super::way::{hide_way, inside, link};
 use crate::confine::spec::Inode;
 use crate::plan::{facts, grants};
 
@@ -73,20 +75,6 @@ pub struct Root {
     machine: Machine,
     /// The settings below `/proc/sys`, held before they were closed.
     settings: Option<File>,
-}
-
-/// What is mounted for the server at a path.
-struct Source {
-    path: PathBuf,
-    from: From,
-    directory: bool,
-    inode: Inode,
-}
-
-/// Where it comes from.
-enum From {
-    Held(File),
-    Lent(Lent),
 }
 
 impl Ground {
@@ -285,146 +273,8 @@ impl Root {
     pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
         [&self.ground.system, &self.granted]
             .into_iter()
-            .find_map(|sources| match sources.get(position(sources, path)?)? {
-                Source {
-                    from: From::Held(file),
-                    directory,
-                    ..
-                } => Some((file.as_fd(), *directory)),
-                _ => None,
-            })
+            .find_map(|sources| sources.get(position(sources, path)?)?.file())
     }
-}
-
-/// Where the source of a path stands among sorted ones.
-fn position(sources: &[Source], path: &Path) -> Option<usize> {
-    let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
-    at.ok()
-}
-
-impl Source {
-    fn held(path: &Path) -> Result<Self, ApplyError> {
-        let flags = libc::O_PATH | libc::O_NOFOLLOW;
-        let mut options = OpenOptions::new();
-        let opened = options.read(true).custom_flags(flags).open(path);
-        let looked = opened.and_then(|file| Ok((file.metadata()?, file)));
-        let (found, file) = looked.map_err(|error| held_error(path, error))?;
-        if found.file_type().is_symlink() {
-            let error = io::Error::other("it has become a link");
-            return Err(held_error(path, error));
-        }
-        Ok(Self::of(path.to_owned(), file, &found))
-    }
-
-    fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
-        Self {
-            path,
-            from: From::Held(file),
-            directory: found.is_dir(),
-            inode: inode(found),
-        }
-    }
-
-    fn lent(lent: Lent) -> Result<Self, ApplyError> {
-        let found = lent
-            .metadata()
-            .map_err(|error| held_error(&lent.path, error))?;
-        Ok(Self {
-            path: lent.path.clone(),
-            from: From::Lent(lent),
-            directory: found.is_dir(),
-            inode: inode(&found),
-        })
-    }
-
-    /// Mounts it, with all that is mounted in it, at its path in the new root.
-    fn bind(&self, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
-        let at = inside(&self.path);
-        let mounted = place(&at, self.directory).and_then(|()| match &self.from {
-            From::Lent(lent) => lent.put(&at),
-            From::Held(file) => {
-                let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-                let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-                Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
-            }
-        });
-        mounted.map_err(|error| held_error(&self.path, error))?;
-        match &self.from {
-            From::Held(_) if machine.holds(self.inode) => match read_only {
-                // As its source is by now.
-                true => Ok(()),
-                false => machine.open(&at),
-            },
-            _ => close(&at, read_only),
-        }
-    }
-}
-
-/// The mount that the machine's root is, in this namespace: closed, so that most of what is
-/// mounted from it needs no closing of its own. What is writable is opened again, as far as it
-/// was.
-#[derive(Clone, Copy, Debug)]
-struct Machine {
-    dev: u64,
-    was: MsFlags,
-}
-
-impl Machine {
-    /// Closes it, and what is mounted in places of the system's.
-    fn close(system: &[Source]) -> Result<Self, ApplyError> {
-        let root = Path::new("/");
-        let machine = Self {
-            dev: fs::metadata(root)?.dev(),
-            was: mountinfo::flags(root)?,
-        };
-        let comes_along = |mounted: &Path| {
-            let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
-            mounted == root || system.iter().any(source)
-        };
-        for (mounted, _) in mounts()? {
-            if comes_along(&mounted) {
-                close(&mounted, true)?;
-            }
-        }
-        Ok(machine)
-    }
-
-    /// Whether a file lies in the same file system. Where that is mounted a second time, its
-    /// mounts are found open in [`enter`], and closed there.
-    fn holds(self, inode: Inode) -> bool {
-        inode.dev == self.dev
-    }
-
-    /// Lets be written what was mounted from it at a path.
-    fn open(self, at: &Path) -> Result<(), ApplyError> {
-        let now = mountinfo::flags(at)?;
-        let kept = now.difference(MsFlags::MS_RDONLY) | self.was.intersection(MsFlags::MS_RDONLY);
-        let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-        match mount(NONE, at, NONE, how | kept, NONE) {
-            // It was read-only outside, by a mount of its own.
-            Err(nix::Error::EPERM) => close(at, false),
-            done => done.map_err(|errno| held_error(at, errno.into())),
-        }
-    }
-}
-
-fn inode(found: &fs::Metadata) -> Inode {
-    Inode {
-        dev: found.dev(),
-        ino: found.ino(),
-    }
-}
-
-fn held_error(path: &Path, source: io::Error) -> ApplyError {
-    ApplyError::Held {
-        path: path.to_owned(),
-        source,
-    }
-}
-
-/// Where a path of the server's stands while the root is put together.
-fn inside(path: &Path) -> PathBuf {
-    Path::new(ROOT).join(path.strip_prefix("/").unwrap_or(path))
 }
 
 /// A file system in memory.
@@ -432,39 +282,6 @@ pub fn memory(at: &Path, options: &str) -> Result<(), ApplyError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?;
     Ok(())
-}
-
-/// Mode of a directory that is only on the way to something: it is gone through, not listed.
-const ON_THE_WAY: u32 = 0o111;
-
-/// A path below a place in memory gets its way there in a mount of its own, which is closed with
-/// the others: the server may list and change the place, and neither list nor change what lies on
-/// the way to what it is granted.
-fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<(), ApplyError> {
-    let place = in_memory.iter().find(|place| path.starts_with(place));
-    let Some((place, rest)) = place.and_then(|place| Some((place, path.strip_prefix(place).ok()?)))
-    else {
-        return Ok(());
-    };
-    let mut parts = rest.components();
-    let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
-        return Ok(());
-    };
-    let at = inside(&place.join(first));
-    match fs::create_dir(&at) {
-        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")),
-        // For another path.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Makes the directories above a path that are not there.
-fn way(at: &Path) -> io::Result<()> {
-    let mut directories = DirBuilder::new();
-    directories.recursive(true).mode(ON_THE_WAY);
-    at.parent()
-        .map_or(Ok(()), |parent| directories.create(parent))
 }
 
 /// Pseudo-terminals that are there for nobody else (`Documentation/filesystems/devpts.rst`).
@@ -475,64 +292,6 @@ fn own_terminals() -> Result<(), ApplyError> {
     let options = Some("newinstance,ptmxmode=0666,mode=0600");
     mount(Some("devpts"), &at, Some("devpts"), flags, options)?;
     link(Path::new("/dev/ptmx"), Path::new("pts/ptmx"))
-}
-
-/// A place to mount at, and the directories above it. In a source that is mounted already it is
-/// there.
-fn place(at: &Path, directory: bool) -> io::Result<()> {
-    let make = || {
-        if directory {
-            fs::create_dir(at)
-        } else {
-            File::create_new(at).map(drop)
-        }
-    };
-    let made = match make() {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            way(at)?;
-            make()
-        }
-        made => made,
-    };
-    match made {
-        // Also what is mounted read-only and has the place.
-        Err(_) if fs::symlink_metadata(at).is_ok() => Ok(()),
-        made => made,
-    }
-}
-
-/// Makes a link in the new root, where nothing stands yet.
-fn link(path: &Path, target: &Path) -> Result<(), ApplyError> {
-    let at = inside(path);
-    let made = match symlink(target, &at) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            way(&at)?;
-            symlink(target, &at)
-        }
-        made => made,
-    };
-    match made {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Closes what was mounted at a path while the root is put together: no privileges, no devices
-/// but the five, and no writing where that is not granted. [`enter`] looks at what is mounted in
-/// it.
-fn close(at: &Path, read_only: bool) -> Result<(), ApplyError> {
-    let flags = mountinfo::flags(at)?;
-    let mut wanted = flags | MsFlags::MS_NOSUID;
-    if read_only {
-        wanted |= MsFlags::MS_RDONLY;
-    }
-    if !at.starts_with(inside(Path::new("dev"))) {
-        wanted |= MsFlags::MS_NODEV;
-    }
-    if wanted == flags {
-        return Ok(());
-    }
-    remount(at, wanted)
 }
 
 /// Bounds the numbers that processes and threads of this namespace are given, and so how many there
@@ -556,51 +315,19 @@ pub fn enter(namespaces: &Namespaces) -> Result<(), ApplyError> {
     umount2(".", MntFlags::MNT_DETACH)?;
     chdir("/")?;
     close(Path::new("/"), true)?;
-    let open = open(namespaces)?;
-    if open.is_empty() {
+    let left = open(namespaces)?;
+    if left.is_empty() {
         return Ok(());
     }
     // Came along inside of what was mounted.
-    for (mounted, flags) in open {
+    for (mounted, flags) in left {
         remount(&mounted, flags | wanted(&mounted, namespaces))?;
     }
-    match self::open(namespaces)?.first() {
+    match open(namespaces)?.first() {
         Some((mounted, _)) => Err(ApplyError::Partial(format!(
             "{} stays open",
             mounted.display()
         ))),
         None => Ok(()),
     }
-}
-
-/// The mounts that lack a flag they must have, as the kernel says now.
-fn open(namespaces: &Namespaces) -> io::Result<Vec<(PathBuf, MsFlags)>> {
-    let lacks =
-        |(mounted, flags): &(PathBuf, MsFlags)| !flags.contains(wanted(mounted, namespaces));
-    Ok(mounts()?.into_iter().filter(lacks).collect())
-}
-
-/// The flags that a mount of the server's must have: none gives privileges; none is written but
-/// those granted so, what is in memory, and the files of `/proc` that are its own processes';
-/// none but the five in `/dev` has devices.
-fn wanted(mounted: &Path, namespaces: &Namespaces) -> MsFlags {
-    let open = namespaces.is_writable(mounted)
-        || namespaces.in_memory.iter().any(|place| mounted == place)
-        || mounted == Path::new("/proc")
-        || mounted == Path::new(TERMINALS);
-    let mut flags = MsFlags::MS_NOSUID;
-    if !open {
-        flags |= MsFlags::MS_RDONLY;
-    }
-    if !mounted.starts_with("/dev") || mounted == Path::new("/dev/shm") {
-        flags |= MsFlags::MS_NODEV;
-    }
-    flags
-}
-
-/// Changes a mount's own flags. Those that came from outside are locked: a remount without them
-/// is refused.
-fn remount(at: &Path, flags: MsFlags) -> Result<(), ApplyError> {
-    let how = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags;
-    mount(NONE, at, NONE, how, NONE).map_err(|errno| held_error(at, errno.into()))
 }

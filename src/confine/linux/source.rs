@@ -1,0 +1,121 @@
+//! What is mounted for a server: held by descriptor before anything is mounted over it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what is mounted for the server"
+)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+use nix::mount::{MsFlags, mount};
+
+use super::apply::ApplyError;
+use super::close::{Machine, close};
+use super::lend::Lent;
+use super::mount::NONE;
+use super::way::{inside, place};
+use crate::confine::spec::Inode;
+
+/// What is mounted for the server at a path.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    from: From,
+    pub(super) directory: bool,
+    pub(super) inode: Inode,
+}
+
+/// Where it comes from.
+enum From {
+    Held(File),
+    Lent(Lent),
+}
+
+/// Where the source of a path stands among sorted ones.
+pub(super) fn position(sources: &[Source], path: &Path) -> Option<usize> {
+    let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
+    at.ok()
+}
+
+impl Source {
+    pub(super) fn held(path: &Path) -> Result<Self, ApplyError> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW;
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).custom_flags(flags).open(path);
+        let looked = opened.and_then(|file| Ok((file.metadata()?, file)));
+        let (found, file) = looked.map_err(|error| held_error(path, error))?;
+        if found.file_type().is_symlink() {
+            let error = io::Error::other("it has become a link");
+            return Err(held_error(path, error));
+        }
+        Ok(Self::of(path.to_owned(), file, &found))
+    }
+
+    pub(super) fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
+        Self {
+            path,
+            from: From::Held(file),
+            directory: found.is_dir(),
+            inode: inode(found),
+        }
+    }
+
+    pub(super) fn lent(lent: Lent) -> Result<Self, ApplyError> {
+        let found = lent
+            .metadata()
+            .map_err(|error| held_error(&lent.path, error))?;
+        Ok(Self {
+            path: lent.path.clone(),
+            from: From::Lent(lent),
+            directory: found.is_dir(),
+            inode: inode(&found),
+        })
+    }
+
+    /// Its file, by its descriptor, and whether it is a directory; none of what is lent.
+    pub(super) fn file(&self) -> Option<(BorrowedFd<'_>, bool)> {
+        match &self.from {
+            From::Held(file) => Some((file.as_fd(), self.directory)),
+            From::Lent(_) => None,
+        }
+    }
+
+    /// Mounts it, with all that is mounted in it, at its path in the new root.
+    pub(super) fn bind(&self, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
+        let at = inside(&self.path);
+        let mounted = place(&at, self.directory).and_then(|()| match &self.from {
+            From::Lent(lent) => lent.put(&at),
+            From::Held(file) => {
+                let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+                Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
+            }
+        });
+        mounted.map_err(|error| held_error(&self.path, error))?;
+        match &self.from {
+            From::Held(_) if machine.holds(self.inode) => match read_only {
+                // As its source is by now.
+                true => Ok(()),
+                false => machine.open(&at),
+            },
+            _ => close(&at, read_only),
+        }
+    }
+}
+
+fn inode(found: &fs::Metadata) -> Inode {
+    Inode {
+        dev: found.dev(),
+        ino: found.ino(),
+    }
+}
+
+pub(super) fn held_error(path: &Path, source: io::Error) -> ApplyError {
+    ApplyError::Held {
+        path: path.to_owned(),
+        source,
+    }
+}
