@@ -17,6 +17,7 @@ use crate::doctor::{self, Diagnosis, misplaced};
 use crate::error::Error;
 use crate::launch;
 use crate::plan::facts;
+use crate::policy::notes::{self, Checked};
 use crate::text;
 
 /// Prove each promise on this machine by trying to break it
@@ -47,6 +48,10 @@ pub(super) struct Doctor {
     held: bool,
     #[serde(flatten)]
     diagnosis: Diagnosis,
+    /// The administrator's policy in numbers, where one is installed. One that cannot be trusted
+    /// or read is why no server starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<Checked>,
     declarations: Declarations,
 }
 
@@ -77,6 +82,9 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
     let found = Doctor {
         held: diagnosis.held(),
         diagnosis,
+        policy: notes::installed()
+            .ok()
+            .filter(|policy| !policy.files.is_empty()),
         declarations: declarations(),
     };
     let well = found.held;
@@ -118,6 +126,24 @@ fn declared() -> Result<Declarations, Error> {
     Ok(declarations)
 }
 
+/// What an administrator has installed.
+fn administrators(page: &mut Page, policy: &Checked) {
+    page.heading("the administrator's policy");
+    for file in &policy.files {
+        page.item("file", file);
+    }
+    let allow = policy
+        .allow
+        .map_or("all that is not denied".to_owned(), |count| {
+            count.to_string()
+        });
+    page.item("allows", &allow);
+    page.item("denies", &policy.deny.to_string());
+    for floor in &policy.floors {
+        page.item("floor", floor);
+    }
+}
+
 fn page(found: &Doctor, verbose: bool) -> String {
     let Doctor {
         diagnosis,
@@ -126,6 +152,9 @@ fn page(found: &Doctor, verbose: bool) -> String {
     } = found;
     let mut page = Page::default();
     machine(&mut page, &diagnosis.machine);
+    if let Some(policy) = &found.policy {
+        administrators(&mut page, policy);
+    }
     if let Some(refused) = &diagnosis.refused {
         page.heading("no server starts here");
         page.item("since", &text::printable(&refused.message));
