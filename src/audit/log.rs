@@ -252,11 +252,14 @@ impl Log {
         let files = files(&self.folder)?;
         let over = files.len().saturating_sub(KEPT);
         for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
-            let text = self.folder.read(next)?.unwrap_or_default();
-            let first = text.lines().next().unwrap_or_default();
-            if let Ok(line) = serde_json::from_str::<Line>(first) {
-                head.first = line.seq;
-            }
+            let text = self.folder.read(next)?;
+            let first = text.as_deref().and_then(|text| text.lines().next());
+            // Where the log begins then must be known, or it would seem to have been cut: what
+            // was damaged stays, for `audit verify` to name.
+            let Some(line) = first.and_then(|line| serde_json::from_str::<Line>(line).ok()) else {
+                return Ok(());
+            };
+            head.first = line.seq;
             self.folder.remove(name)?;
         }
         Ok(())

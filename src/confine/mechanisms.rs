@@ -99,6 +99,7 @@ pub(super) fn mechanisms(
     });
     for (is, mechanism) in [
         (kernel.ids.is_some(), M::UnprivilegedId),
+        (kernel.ids.is_some(), M::SeccompNoSetGid),
         (allowed(Allow::NestedSandbox), M::SeccompButNamespaces),
         (allowed(Allow::Pty), M::OwnTerminals),
     ] {

@@ -127,6 +127,8 @@ pub enum Mechanism {
     Seccomp,
     /// The same but for namespaces of its own, by the declaration's word.
     SeccompButNamespaces,
+    /// No set-gid bit on what is made: where something is lent, its group is the owner's.
+    SeccompNoSetGid,
     /// No `socket(AF_UNIX)`.
     SeccompNoUnix,
     /// No network family.

@@ -161,6 +161,7 @@ impl Spec {
         set.extend(self.rules.seccomp.iter().map(|filter| match filter {
             Filter::Allow | Filter::Deny => Mechanism::Seccomp,
             Filter::DenyButNamespaces => Mechanism::SeccompButNamespaces,
+            Filter::NoSetGid => Mechanism::SeccompNoSetGid,
             Filter::NoUnix => Mechanism::SeccompNoUnix,
             Filter::NoNetwork => Mechanism::SeccompNoNetwork,
             Filter::OwnProcess => Mechanism::SeccompOwnProcess,

@@ -124,7 +124,13 @@ fn files(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
             &[],
             "namespaces are refused here: mode, owner, times and attributes of the person's own files outside can be changed",
         ),
-        Promise::P4 => held(&[M::MountNamespace, M::LandlockFiles, M::NoNewPrivs]),
+        Promise::P4 => held(&[
+            M::MountNamespace,
+            M::LandlockFiles,
+            M::NoNewPrivs,
+            M::Seccomp,
+            M::SeccompNoSetGid,
+        ]),
         Promise::P5 if set.contains(&M::OwnTerminals) => held_but(
             DEVICES,
             "terminals of its own too, by the declaration's word",

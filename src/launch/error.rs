@@ -245,7 +245,7 @@ impl LaunchError {
             Self::Receipt { .. } => "supervisor run --help".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
             Self::Step { .. } | Self::Unconfirmed(_) => {
-                "supervisor try   # shows what this machine can confine".to_owned()
+                "supervisor doctor   # shows what this machine can confine".to_owned()
             }
             _ => return None,
         })

@@ -112,3 +112,22 @@ fn the_private_home_changes_hands() {
         );
     }
 }
+
+/// P4: what it makes in `--dir` is root's on disk, so none of it may lend root's rights to whoever
+/// executes it.
+#[test]
+fn p4_leaves_no_set_uid_and_no_set_gid_program_of_roots() {
+    let Some(context) = root() else { return };
+    let dir = context.make_directory("lent");
+    for bits in ["4000", "2000"] {
+        let made = dir.join(bits);
+        let flags = ["--dir", dir.to_str().unwrap()];
+        let attack = Attack::new(&context, &["set-id", &at(&made), bits]).with(&flags);
+        assert!(attack.alone().got, "it works alone");
+        fs::remove_file(&made).unwrap();
+        let confined = attack.confined();
+        assert!(!confined.got, "{bits}: {}", confined.detail);
+        let mode = fs::metadata(&made).unwrap().permissions().mode();
+        assert_eq!(mode & 0o6000, 0, "{mode:o}");
+    }
+}

@@ -355,3 +355,13 @@ fn p7_sees_no_name_and_opens_no_fifo_outside() {
         Attack::new(&context, &["fifo", &at(&fifo)]).is_held();
     }
 }
+
+/// P4: no program that whoever executes it runs as the person.
+#[test]
+fn p4_leaves_no_set_uid_program() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let attack = Attack::new(&context, &["set-id", "@made", "4000"]);
+        attack.is_held();
+    }
+}

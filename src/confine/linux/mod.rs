@@ -90,6 +90,7 @@ fn filters(mechanisms: &BTreeSet<Mechanism>) -> BTreeSet<seccomp::Filter> {
             Mechanism::Seccomp if nested => &[seccomp::Filter::Allow][..],
             Mechanism::Seccomp => &[seccomp::Filter::Allow, seccomp::Filter::Deny],
             Mechanism::SeccompButNamespaces => &[seccomp::Filter::DenyButNamespaces],
+            Mechanism::SeccompNoSetGid => &[seccomp::Filter::NoSetGid],
             Mechanism::SeccompNoUnix => &[seccomp::Filter::NoUnix],
             Mechanism::SeccompNoNetwork => &[seccomp::Filter::NoNetwork],
             Mechanism::SeccompOwnProcess => &[seccomp::Filter::OwnProcess],

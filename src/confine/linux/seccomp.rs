@@ -90,6 +90,8 @@ pub enum Filter {
     Deny,
     /// The same but for namespaces of one's own (`--allow nested-sandbox`).
     DenyButNamespaces,
+    /// P4 where something is lent: no set-gid bit, since the group on disk is the owner's.
+    NoSetGid,
     /// N2 without a mount namespace and below Landlock ABI 9: no local socket but joined ones that
     /// reach only each other.
     NoUnix,
@@ -110,6 +112,7 @@ impl Filter {
             Self::Allow => "allow",
             Self::Deny => "deny",
             Self::DenyButNamespaces => "deny-but-namespaces",
+            Self::NoSetGid => "no-set-gid",
             Self::NoUnix => "no-unix",
             Self::NoNetwork => "no-network",
             Self::OwnProcess => "own-process",

@@ -15,10 +15,11 @@ const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 const IF_AT_LEAST: u16 = 0x35;
 /// All of them.
-const FILTERS: [Filter; 7] = [
+const FILTERS: [Filter; 8] = [
     Filter::Allow,
     Filter::Deny,
     Filter::DenyButNamespaces,
+    Filter::NoSetGid,
     Filter::NoUnix,
     Filter::NoNetwork,
     Filter::OwnProcess,
@@ -43,6 +44,7 @@ impl Filter {
             Self::Allow => &["allow"],
             Self::Deny => &["deny", "no-namespaces"],
             Self::DenyButNamespaces => &["deny"],
+            Self::NoSetGid => &["no-set-gid"],
             Self::NoUnix => &["no-unix"],
             Self::NoNetwork => &["no-network"],
             Self::OwnProcess => &["own-process"],

@@ -14,9 +14,10 @@ use super::*;
 const EPERM: Answer = Answer::Errno(1);
 const ENOSYS: Answer = Answer::Errno(38);
 const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
-const FILTERS: [Filter; 6] = [
+const FILTERS: [Filter; 7] = [
     Filter::Allow,
     Filter::Deny,
+    Filter::NoSetGid,
     Filter::NoUnix,
     Filter::NoNetwork,
     Filter::OwnProcess,
@@ -601,7 +602,7 @@ fn nothing_is_lowered_or_installed_without_its_two_first_filters() {
 /// The one test that asks the kernel: on a thread of its own, which ends with it.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_kernel_takes_all_six_and_answers_as_the_interpreter_does() {
+fn the_kernel_takes_them_all_and_answers_as_the_interpreter_does() {
     use nix::errno::Errno;
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket, socketpair};
     use nix::sys::stat::{Mode, SFlag, mknod};
@@ -639,6 +640,43 @@ fn any_call(arch: Arch) -> impl Strategy<Value = Call> {
         audit_arch: audit_arch(arch),
         args,
     })
+}
+
+/// P4: what is left in a writable directory has no set-uid bit, and where the group is lent too no
+/// set-gid bit, however it is made. A mode that no file is made with says nothing.
+#[test]
+fn no_file_gets_anothers_rights_to_give() {
+    const CREATE: u64 = 0o100;
+    const TMPFILE: u64 = 0o20_200_000;
+    for (stacks, bit, other) in [
+        (both(&[]), 0o4000, 0o2000),
+        (both(&[Filter::NoSetGid]), 0o2000, 0o1000),
+    ] {
+        for stack in stacks {
+            let mode = 0o755 | bit;
+            let makes: [(&str, &[u64]); 11] = [
+                ("chmod", &[0, mode]),
+                ("fchmod", &[3, mode]),
+                ("fchmodat", &[3, 0, mode]),
+                ("fchmodat2", &[3, 0, mode]),
+                ("creat", &[0, mode]),
+                ("mknod", &[0, 0o100_000 | mode]),
+                ("mknodat", &[3, 0, 0o100_000 | mode]),
+                ("open", &[0, CREATE | 1, mode]),
+                ("open", &[0, TMPFILE | 1, mode]),
+                ("openat", &[3, 0, CREATE | 1, mode]),
+                ("openat", &[3, 0, TMPFILE | 1, mode]),
+            ];
+            for (name, args) in makes {
+                stack.gives(EPERM, name, args);
+            }
+            stack.gives(Answer::Allow, "fchmod", &[3, 0o755 | other]);
+            stack.gives(Answer::Allow, "openat", &[3, 0, 0, mode]);
+        }
+    }
+    for stack in both(&[]) {
+        stack.gives(ENOSYS, "openat2", &[]);
+    }
 }
 
 /// `--allow nested-sandbox`: namespaces of its own, and nothing else that is dangerous.
