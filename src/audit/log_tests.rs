@@ -119,6 +119,27 @@ fn it_is_rotated_and_the_chain_goes_on() {
     assert_eq!(home.damage().len(), 2);
 }
 
+/// Where the log begins must be known: what cannot be read is no place to begin.
+#[test]
+fn what_is_damaged_is_not_dropped_with_the_oldest() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    log.rotate = 2_000;
+    let mut number = 0;
+    while files(&log.folder).unwrap().len() < KEPT {
+        number += 1;
+        put(&mut log, &format!("c{number}")).unwrap();
+    }
+    let path = home.path(&name(2));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen('{', "x", 1)).unwrap();
+    for more in 0..60 {
+        put(&mut log, &format!("d{more}")).unwrap();
+    }
+    assert!(home.path(&name(1)).exists() && path.exists());
+    assert!(home.damage().contains(&(name(2), 1)));
+}
+
 #[test]
 fn what_is_cut_or_edited_is_found_and_stays_found() {
     let home = Home::new();

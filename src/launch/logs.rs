@@ -12,18 +12,18 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::time::SystemTime;
 
 use nix::libc;
 
-use super::LaunchError;
 use super::run_id::RunId;
+use super::{LaunchError, by_run};
 use crate::declaration::Digest;
-use crate::declaration::file::{FileError, Folder, Problem};
+use crate::declaration::file::{FileError, Problem};
 use crate::declaration::store::{State, StoreError};
 use crate::plan::Person;
 
 const FOLDER: &str = "logs";
+const SUFFIX: &str = ".log";
 /// So many runs of one declaration are kept.
 pub(crate) const KEPT: usize = 10;
 
@@ -39,7 +39,7 @@ pub(crate) fn keep(
     text: &str,
 ) -> Result<(), LaunchError> {
     let kept = || -> Result<(), StoreError> {
-        let Some(folder) = folder(&State::open(person)?, digest, true)? else {
+        let Some(folder) = by_run::folder(&State::open(person)?, FOLDER, digest, true)? else {
             return Ok(());
         };
         let _locked = folder.lock()?;
@@ -54,7 +54,7 @@ pub(crate) fn keep(
         let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
         let doing = "written";
         written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        for (_, old) in runs(&folder).into_iter().skip(KEPT) {
+        for (_, old) in by_run::runs(&folder, SUFFIX).into_iter().skip(KEPT) {
             // Another one removed it: as good.
             let _ = fs::remove_file(folder.path().join(format!("{old}.log")));
         }
@@ -71,40 +71,14 @@ pub(crate) fn keep(
 /// # Errors
 /// The directory or a file in it cannot be trusted or read.
 pub(crate) fn read(state: &State, digest: &Digest) -> Result<Vec<(RunId, String)>, StoreError> {
-    let Some(folder) = folder(state, digest, false)? else {
+    let Some(folder) = by_run::folder(state, FOLDER, digest, false)? else {
         return Ok(Vec::new());
     };
     let mut texts = Vec::new();
-    for (_, run) in runs(&folder) {
+    for (_, run) in by_run::runs(&folder, SUFFIX) {
         if let Some(text) = folder.read(&format!("{run}.log"))? {
             texts.push((run, text));
         }
     }
     Ok(texts)
-}
-
-fn folder(state: &State, digest: &Digest, make: bool) -> Result<Option<Folder>, StoreError> {
-    let Some(all) = state
-        .folder()
-        .map(|folder| folder.folder(FOLDER, make))
-        .transpose()?
-        .flatten()
-    else {
-        return Ok(None);
-    };
-    Ok(all.folder(digest.first_16(), make)?)
-}
-
-/// The runs in a directory of ours, the latest first. What has another name is not ours.
-fn runs(folder: &Folder) -> Vec<(SystemTime, RunId)> {
-    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-    let mut found: Vec<(SystemTime, RunId)> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let run = name.to_str()?.strip_suffix(".log")?.parse().ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, run))
-        })
-        .collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found
 }

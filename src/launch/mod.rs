@@ -7,6 +7,7 @@
 //!
 //! Place on the path: request → **prepare** → explanation → **permit** → **launch** → relay.
 
+mod by_run;
 pub(crate) mod descendants;
 pub(crate) mod descriptor;
 pub(crate) mod error;

@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::errno::Errno;
@@ -22,15 +22,16 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::Serialize;
 
 use super::run_id::RunId;
-use super::{Explanation, LaunchError, descriptor};
+use super::{Explanation, LaunchError, by_run, descriptor};
 use crate::confine::receipt::{Receipt, Started};
 use crate::declaration::Digest;
-use crate::declaration::file::{FileError, Folder, Problem};
+use crate::declaration::file::{FileError, Problem};
 use crate::declaration::store::{State, StoreError};
 use crate::plan::{Person, Source};
 use crate::text;
 
 const FOLDER: &str = "receipts";
+const SUFFIX: &str = ".json";
 const SCHEMA: &str = "supervisor.receipt.v1";
 /// So many receipts of one declaration are kept.
 const KEPT: usize = 20;
@@ -215,7 +216,8 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
     };
     let text = to_text(receipt).map_err(|error| failed(error.into()))?;
     let kept = || -> Result<(), StoreError> {
-        let Some(folder) = folder(&State::open(person)?, &receipt.digest, true)? else {
+        let Some(folder) = by_run::folder(&State::open(person)?, FOLDER, &receipt.digest, true)?
+        else {
             return Ok(());
         };
         let _locked = folder.lock()?;
@@ -224,7 +226,7 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
             Place::open(&path).and_then(|place| place.write(receipt.run, text.as_bytes()));
         let doing = "written";
         written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        for (_, old) in runs(&folder).into_iter().skip(KEPT) {
+        for (_, old) in by_run::runs(&folder, SUFFIX).into_iter().skip(KEPT) {
             // Another one removed it: as good.
             let _ = fs::remove_file(folder.path().join(format!("{old}.json")));
         }
@@ -236,12 +238,12 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
 /// The receipts of a declaration, the latest first, and those that cannot be read, in words.
 pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>) {
     let (mut receipts, mut problems) = (Vec::new(), Vec::new());
-    let folder = match folder(state, digest, false) {
+    let folder = match by_run::folder(state, FOLDER, digest, false) {
         Ok(Some(folder)) => folder,
         Ok(None) => return (receipts, problems),
         Err(error) => return (receipts, vec![error.to_string()]),
     };
-    for (_, run) in runs(&folder) {
+    for (_, run) in by_run::runs(&folder, SUFFIX) {
         let name = format!("{run}.json");
         match folder.read(&name) {
             // Its content did not reach the disk before the power went.
@@ -258,32 +260,6 @@ pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>
         }
     }
     (receipts, problems)
-}
-
-fn folder(state: &State, digest: &Digest, make: bool) -> Result<Option<Folder>, StoreError> {
-    let Some(all) = state
-        .folder()
-        .map(|folder| folder.folder(FOLDER, make))
-        .transpose()?
-        .flatten()
-    else {
-        return Ok(None);
-    };
-    Ok(all.folder(digest.first_16(), make)?)
-}
-
-/// The receipts in a directory of ours, the latest first. What has another name is not ours.
-fn runs(folder: &Folder) -> Vec<(SystemTime, RunId)> {
-    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-    let mut found: Vec<(SystemTime, RunId)> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let run = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, run))
-        })
-        .collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn the_last_twenty_are_kept() {
             0o600
         );
         // Of different times, whatever the kernel's clock says.
-        let time = SystemTime::UNIX_EPOCH
+        let time = std::time::SystemTime::UNIX_EPOCH
             + Duration::from_secs(60) * u32::try_from(written.len()).unwrap();
         File::options()
             .write(true)
