@@ -16,9 +16,9 @@ use nix::fcntl::AtFlags;
 use nix::libc;
 use nix::unistd::{chdir, execveat, fchdir};
 
-use super::linux::apply;
 use super::linux::mount::Root;
 use super::linux::seccomp;
+use super::linux::{apply, capabilities};
 use super::shim::{At, Status, failed, hold_dir};
 use super::spec::{Enforced, Failed, Report, Spec, Step};
 use crate::plan::program::Stat;
@@ -56,12 +56,12 @@ pub(super) fn become_server(
     if let (Some(namespaces), Some(_)) = (&spec.rules.namespaces, root) {
         apply::limit_processes(namespaces.processes).at(Step::Limits)?;
     }
-    apply::no_new_privs().at(Step::Capabilities)?;
+    capabilities::no_new_privs().at(Step::Capabilities)?;
     let process = match root {
         Some(_) => process,
         None => {
-            apply::drop_bounding_set().at(Step::Capabilities)?;
-            apply::drop_capabilities().at(Step::Capabilities)?;
+            capabilities::drop_bounding_set().at(Step::Capabilities)?;
+            capabilities::drop_capabilities().at(Step::Capabilities)?;
             apply::own_status().at(Step::Capabilities)?
         }
     };

@@ -18,9 +18,9 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::exec;
-use super::linux::apply;
 use super::linux::lend::Lent;
 use super::linux::mount::{self, Ground, Root};
+use super::linux::{apply, capabilities};
 use super::orders::Taker;
 use super::shim::{At, Status, failed};
 use super::spec::{Failed, Spec, Step};
@@ -45,7 +45,7 @@ pub(super) fn init(
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(lifeline)?;
     let mut root = Root::begin(ground).at(Step::Mounts)?;
-    apply::drop_bounding_set().at(Step::Capabilities)?;
+    capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);
@@ -58,14 +58,14 @@ pub(super) fn init(
     root.finish(namespaces, lent, spec.dir.as_ref())
         .at(Step::Mounts)?;
     mount::enter(namespaces).at(Step::Mounts)?;
-    apply::no_new_privs().at(Step::Capabilities)?;
+    capabilities::no_new_privs().at(Step::Capabilities)?;
     if let Some(ids) = spec.rules.ids {
-        apply::become_unprivileged(ids).at(Step::Capabilities)?;
+        capabilities::become_unprivileged(ids).at(Step::Capabilities)?;
         // A change of ids takes it back (`prctl(2)`).
         apply::die_with_parent().at(Step::ParentDeath)?;
         alive(lifeline)?;
     }
-    apply::drop_capabilities().at(Step::Capabilities)?;
+    capabilities::drop_capabilities().at(Step::Capabilities)?;
     apply::not_dumpable().at(Step::Capabilities)?;
     let signals = awaited().at(Step::Signals)?;
     let Some(main) = safe_fork::fork().at(Step::Stage)? else {

@@ -30,9 +30,9 @@ use nix::libc;
 use nix::sys::signal::SigSet;
 
 use super::linux::apply::{self, ApplyError};
-use super::linux::entry;
 use super::linux::mount::Ground;
 use super::linux::seccomp::SeccompError;
+use super::linux::{capabilities, entry};
 use super::orders::Taker;
 use super::spec::{Begin, Begun, Failed, Inode, Place, Report, Spec, Start, Step};
 use super::{exec, init};
@@ -104,7 +104,7 @@ fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, F
     apply::die_with(start.supervisor).at(Step::ParentDeath)?;
     apply::new_session().at(Step::Session)?;
     let keyring = apply::new_keyring().at(Step::Keyring)?;
-    apply::drop_groups().at(Step::Capabilities)?;
+    capabilities::drop_groups().at(Step::Capabilities)?;
     match start.place {
         Place::Inside => inside(orders, status, keyring, start.watched),
         Place::Outside => {
@@ -173,7 +173,7 @@ fn inside(
     status.report(&Report::Begun(begun)).at(Step::Stage)?;
     status.let_go();
     drop((lifeline, orders, ground));
-    apply::keep_right_to_kill().at(Step::Capabilities)?;
+    capabilities::keep_right_to_kill().at(Step::Capabilities)?;
     apply::let_go_of_pipes(&null).at(Step::Stage)?;
     let ended = child.join().at(Step::Stage)?;
     drop(held);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_page_names_the_steps_of_the_code_in_their_order() {
-        const ROOMS: [&str; 4] = ["apply", "entry", "mount", "seccomp"];
+        const ROOMS: [&str; 5] = ["apply", "capabilities", "entry", "mount", "seccomp"];
         let sources = [
             include_str!("shim.rs"),
             include_str!("init.rs"),

@@ -7,7 +7,9 @@
 //!
 //! Place on the path: request → **prepare** → explanation → **permit** → **launch** → relay.
 
+mod asked;
 mod by_run;
+mod confirm;
 pub(crate) mod descendants;
 pub(crate) mod descriptor;
 pub(crate) mod error;
@@ -31,21 +33,19 @@ use nix::unistd::geteuid;
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
+use asked::Asked;
 pub use error::LaunchError;
 use spawn::Shim;
 
 use crate::approval::candidate::search_path;
-use crate::approval::{Approval, Approvals, Record};
+use crate::approval::{Approval, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
 use crate::confine::spec::{Begin, Ids, Loan, Place};
 use crate::confine::specify::specify;
-use crate::declaration::store::State;
-use crate::declaration::{
-    Alias, Declaration, Digest, LaunchDigest, Network, Server, Stdio, digest,
-};
+use crate::declaration::{Alias, Digest, LaunchDigest, Network, Stdio};
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
@@ -188,52 +188,6 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some((shim, lent)),
     })
-}
-
-/// What the state directory says of a request.
-struct Asked {
-    declaration: Declaration,
-    declared: Stdio,
-    digest: Digest,
-    launch_digest: LaunchDigest,
-    approvals: Approvals,
-    /// Where other declared servers may write.
-    others: Vec<PathBuf>,
-}
-
-impl Asked {
-    fn read(person: &Person, request: &RunRequest) -> Result<Self, Error> {
-        let state = State::open(person)?;
-        let declarations = state.read()?;
-        let alias = request.alias.clone();
-        let declaration = declarations.get(&alias)?.clone();
-        let declared = match &declaration.server {
-            Server::Stdio(stdio) => stdio.clone(),
-            Server::Http(_) => return Err(LaunchError::HttpLater { alias }.into()),
-        };
-        let digest = digest::digest(&declaration);
-        if let Some(asked) = request
-            .digest
-            .clone()
-            .filter(|asked| !asked.begins(&digest))
-        {
-            return Err(LaunchError::OtherDigest {
-                alias,
-                asked,
-                digest,
-            }
-            .into());
-        }
-        let approvals = Approvals::of(&state, &alias, &digest)?;
-        Ok(Self {
-            launch_digest: digest::launch(&declaration.server),
-            others: declarations.writable_but_by(&alias),
-            declaration,
-            declared,
-            digest,
-            approvals,
-        })
-    }
 }
 
 /// The same for who only looks: nothing waits to be launched.

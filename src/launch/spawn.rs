@@ -16,6 +16,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
+use super::confirm::{judge, understood, unexpected, wordless};
 use super::watch::Watch;
 use super::{Explanation, LaunchError};
 use crate::confine::Mechanism;
@@ -226,23 +227,6 @@ fn give(
     }
 }
 
-fn understood(line: &[u8]) -> Result<Report, LaunchError> {
-    serde_json::from_slice(line).map_err(|_| {
-        LaunchError::Unconfirmed("the confining process cannot be understood".to_owned())
-    })
-}
-
-fn wordless() -> LaunchError {
-    LaunchError::Unconfirmed("the confining process ended without a word".to_owned())
-}
-
-fn unexpected(report: Report) -> LaunchError {
-    match report {
-        Report::Failed(failed) => LaunchError::Step { failed },
-        _ => LaunchError::Unconfirmed("the confining process is out of step".to_owned()),
-    }
-}
-
 /// Ends a child and passes on why.
 async fn end(mut process: Process, error: LaunchError) -> LaunchError {
     process.kill();
@@ -362,43 +346,4 @@ fn started(
         enforced,
         low,
     })
-}
-
-/// Whether what the shim said, with the group that it was moved to, is all that the plan asks for.
-fn judge(
-    explanation: &Explanation,
-    reports: &[u8],
-    grouped: bool,
-) -> Result<Enforced, LaunchError> {
-    let mut enforced = None;
-    for line in reports
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-    {
-        match understood(line)? {
-            Report::Enforced(report) => enforced = Some(report),
-            Report::Entered => {}
-            other => return Err(unexpected(other)),
-        }
-    }
-    let mut enforced = enforced.ok_or_else(wordless)?;
-    // Made, entered and read back from outside.
-    let grouped = grouped.then_some(Mechanism::Cgroup);
-    enforced.mechanisms.extend(grouped);
-    let missing: Vec<String> = explanation
-        .confinement
-        .mechanisms
-        .iter()
-        // What the supervisor itself does is not the shim's to confirm.
-        .filter(|mechanism| !mechanism.is_supervisors() && !enforced.mechanisms.contains(mechanism))
-        .map(|mechanism| format!("{mechanism:?}"))
-        .collect();
-    if missing.is_empty() {
-        Ok(enforced)
-    } else {
-        Err(LaunchError::Unconfirmed(format!(
-            "not in force: {}",
-            missing.join(", ")
-        )))
-    }
 }

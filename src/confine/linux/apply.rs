@@ -7,7 +7,6 @@
     reason = "reads which signals this process ignores"
 )]
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -24,14 +23,10 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
-use nix::unistd::{
-    Gid, Pid, Uid, dup2_stderr, dup2_stdin, dup2_stdout, geteuid, getgroups, getppid, getresgid,
-    getresuid, setgroups, setresgid, setresuid, setsid,
-};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setsid};
 
 use super::landlock::{Right, Rules};
 use super::limits::Rlimits;
-use crate::confine::spec::Ids;
 
 /// What kept a step from being done.
 #[derive(Debug, thiserror::Error)]
@@ -241,35 +236,6 @@ pub fn limit_processes(processes: u64) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Gives up root's kernel id, on which the owner's rights hang whatever the capabilities are.
-/// The bounding set was emptied before: after the change there is no right to.
-pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
-    let (user, group) = (Uid::from_raw(ids.user), Gid::from_raw(ids.group));
-    setresgid(group, group, group)?;
-    setresuid(user, user, user)?;
-    let (users, groups) = (getresuid()?, getresgid()?);
-    let changed = users.real == user
-        && users.effective == user
-        && users.saved == user
-        && groups.real == group
-        && groups.effective == group
-        && groups.saved == group;
-    if changed && getgroups()?.iter().all(|left| *left == group) {
-        Ok(())
-    } else {
-        Err(ApplyError::Capabilities("root's ids stay".to_owned()))
-    }
-}
-
-/// Root's supplementary groups, gone; an ordinary user cannot drop theirs.
-pub fn drop_groups() -> Result<(), ApplyError> {
-    if geteuid().is_root() {
-        let none: [Gid; 0] = [];
-        setgroups(&none)?;
-    }
-    Ok(())
-}
-
 /// Builds the ruleset, while the caller's own rights still hold. What is held already is granted
 /// by that very descriptor; every other path is opened.
 pub fn build_ruleset<'fd>(
@@ -341,54 +307,6 @@ fn rights(rights: impl Iterator<Item = Right>) -> BitFlags<AccessFs> {
 /// The crate's name of an ABI number.
 fn abi(number: u32) -> ABI {
     ABI::from(i32::try_from(number).unwrap_or(0))
-}
-
-/// Empties every capability set but the bounding one; [`own_status`] reads them back.
-pub fn drop_capabilities() -> Result<(), ApplyError> {
-    use caps::{CapSet, errors::CapsError};
-    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    for set in [
-        CapSet::Ambient,
-        CapSet::Inheritable,
-        CapSet::Effective,
-        CapSet::Permitted,
-    ] {
-        caps::clear(None, set).map_err(failed)?;
-    }
-    Ok(())
-}
-
-/// No privilege is gained from here on, by any exec.
-pub fn no_new_privs() -> Result<(), ApplyError> {
-    prctl::set_no_new_privs()?;
-    Ok(())
-}
-
-/// Gives up every capability but the one to send signals: the parent-death signal of the first
-/// process is sent with the rights of this one, and by then that has another id.
-pub fn keep_right_to_kill() -> Result<(), ApplyError> {
-    use caps::{CapSet, Capability, errors::CapsError};
-    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    let kept = HashSet::from([Capability::CAP_KILL]);
-    for set in [CapSet::Ambient, CapSet::Inheritable] {
-        caps::clear(None, set).map_err(failed)?;
-    }
-    for set in [CapSet::Effective, CapSet::Permitted] {
-        caps::set(None, set, &kept).map_err(failed)?;
-    }
-    Ok(())
-}
-
-/// Empties the bounding set where it can be: nothing is executed with what stood there.
-pub fn drop_bounding_set() -> Result<(), ApplyError> {
-    use caps::{CapSet, Capability, errors::CapsError};
-    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
-        for capability in caps::runtime::thread_all_supported() {
-            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
-        }
-    }
-    Ok(())
 }
 
 /// No core dump, and no reading by others of the same user, of a process that holds secrets.

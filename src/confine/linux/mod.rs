@@ -4,6 +4,7 @@
 //! `explain` prints exactly what the shim will enforce; `apply` makes the system calls.
 
 pub(crate) mod apply;
+pub(crate) mod capabilities;
 pub(crate) mod cgroup;
 pub(crate) mod close;
 pub(crate) mod cure;

@@ -1,0 +1,88 @@
+//! The system calls that give privileges up: ids, groups, capabilities. As [`super::apply`].
+
+use std::collections::HashSet;
+
+use nix::sys::prctl;
+use nix::unistd::{
+    Gid, Uid, geteuid, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid,
+};
+
+use super::apply::ApplyError;
+use crate::confine::spec::Ids;
+
+/// Gives up root's kernel id, on which the owner's rights hang whatever the capabilities are.
+/// The bounding set was emptied before: after the change there is no right to.
+pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
+    let (user, group) = (Uid::from_raw(ids.user), Gid::from_raw(ids.group));
+    setresgid(group, group, group)?;
+    setresuid(user, user, user)?;
+    let (users, groups) = (getresuid()?, getresgid()?);
+    let changed = users.real == user
+        && users.effective == user
+        && users.saved == user
+        && groups.real == group
+        && groups.effective == group
+        && groups.saved == group;
+    if changed && getgroups()?.iter().all(|left| *left == group) {
+        Ok(())
+    } else {
+        Err(ApplyError::Capabilities("root's ids stay".to_owned()))
+    }
+}
+
+/// Root's supplementary groups, gone; an ordinary user cannot drop theirs.
+pub fn drop_groups() -> Result<(), ApplyError> {
+    if geteuid().is_root() {
+        let none: [Gid; 0] = [];
+        setgroups(&none)?;
+    }
+    Ok(())
+}
+
+/// Empties every capability set but the bounding one; [`super::apply::own_status`] reads them back.
+pub fn drop_capabilities() -> Result<(), ApplyError> {
+    use caps::{CapSet, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    for set in [
+        CapSet::Ambient,
+        CapSet::Inheritable,
+        CapSet::Effective,
+        CapSet::Permitted,
+    ] {
+        caps::clear(None, set).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// No privilege is gained from here on, by any exec.
+pub fn no_new_privs() -> Result<(), ApplyError> {
+    prctl::set_no_new_privs()?;
+    Ok(())
+}
+
+/// Gives up every capability but the one to send signals: the parent-death signal of the first
+/// process is sent with the rights of this one, and by then that has another id.
+pub fn keep_right_to_kill() -> Result<(), ApplyError> {
+    use caps::{CapSet, Capability, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    let kept = HashSet::from([Capability::CAP_KILL]);
+    for set in [CapSet::Ambient, CapSet::Inheritable] {
+        caps::clear(None, set).map_err(failed)?;
+    }
+    for set in [CapSet::Effective, CapSet::Permitted] {
+        caps::set(None, set, &kept).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Empties the bounding set where it can be: nothing is executed with what stood there.
+pub fn drop_bounding_set() -> Result<(), ApplyError> {
+    use caps::{CapSet, Capability, errors::CapsError};
+    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
+    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
+        for capability in caps::runtime::thread_all_supported() {
+            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
