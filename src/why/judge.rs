@@ -287,7 +287,8 @@ impl Judge<'_> {
                 "it starts processes without end ({} in this run), which would fill any limit; nothing grants that",
                 self.trace.processes
             );
-            return Some(Finding { note, ..finding });
+            // Also where it comes up meanwhile: it is ended for it a moment later.
+            return Some(Finding { note, ..finding }.cause());
         }
         let more = format!("{name}={more}");
         Some(if now < default {
