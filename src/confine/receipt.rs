@@ -230,7 +230,7 @@ fn namespaces(reported: &BTreeSet<Mechanism>) -> Vec<Namespace> {
     .collect()
 }
 
-/// Times to the millisecond.
+/// Times to the millisecond, in so many digits always: texts of them sort as the times do.
 mod rfc3339 {
     use super::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -239,8 +239,7 @@ mod rfc3339 {
         time: &Timestamp,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let whole = Timestamp::from_millisecond(time.as_millisecond());
-        serializer.collect_str(&whole.unwrap_or(*time))
+        serializer.collect_str(&format_args!("{time:.3}"))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
@@ -335,5 +334,27 @@ mod tests {
     fn namespaces_are_those_that_were_reported() {
         let reported = BTreeSet::from([Mechanism::NetworkNamespace, Mechanism::Seccomp]);
         assert_eq!(namespaces(&reported), [Namespace::Net]);
+    }
+
+    #[test]
+    fn texts_of_times_sort_as_the_times_do() {
+        #[derive(Serialize)]
+        struct At(#[serde(with = "rfc3339")] Timestamp);
+        let text = |nanosecond: i32| {
+            let at = At(Timestamp::new(7, nanosecond).unwrap());
+            serde_json::to_string(&at).unwrap()
+        };
+        let times = [
+            0,
+            1_000_000,
+            90_000_000,
+            99_999_999,
+            100_000_000,
+            999_999_999,
+        ];
+        let texts = times.map(text);
+        assert!(texts.is_sorted(), "{texts:?}");
+        assert_eq!(texts[0], "\"1970-01-01T00:00:07.000Z\"");
+        assert_eq!(texts[5], "\"1970-01-01T00:00:07.999Z\"");
     }
 }
