@@ -60,9 +60,26 @@ impl Approvals {
         )
     }
 
+    /// The surface approved for a digest that is approved, which a run of it may offer; nothing
+    /// else is read.
+    ///
+    /// # Errors
+    /// As [`Approvals::of`], and of that surface's file.
+    pub fn surface_of(
+        state: &State,
+        alias: &Alias,
+        digest: &Digest,
+    ) -> Result<Option<Surface>, ApprovalError> {
+        let mut approvals = Self::of(state, alias, digest)?;
+        if let Some(folder) = state.folder() {
+            approvals.read_surfaces(folder, |line| line.digest() == digest)?;
+        }
+        Ok(approvals.surface(digest))
+    }
+
     fn read_in(folder: &Folder) -> Result<Self, ApprovalError> {
         let mut approvals = Self::listed(folder)?;
-        approvals.read_surfaces(folder)?;
+        approvals.read_surfaces(folder, |_| true)?;
         approvals.read_records(folder, |_| true)?;
         Ok(approvals)
     }
@@ -135,11 +152,11 @@ impl Approvals {
         self.record(digest)?;
         let line = self.lines.iter().rev();
         line.filter(|line| line.digest() == digest)
-            .find_map(|line| self.surface_of(line))
+            .find_map(|line| self.held(line))
     }
 
     /// The surface of a line, where its file is there and hashes to it.
-    fn surface_of(&self, line: &Line) -> Option<Surface> {
+    fn held(&self, line: &Line) -> Option<Surface> {
         match line {
             Line::Surface(digest, approved, _) => {
                 surfaces::parse(self.surfaces.get(digest)?, digest, approved)
@@ -153,7 +170,7 @@ impl Approvals {
     pub fn latest_surface(&self, alias: &Alias) -> Option<Surface> {
         let line = self.lines.iter().rev();
         line.filter(|line| line.alias() == alias)
-            .find_map(|line| self.surface_of(line))
+            .find_map(|line| self.held(line))
     }
 
     /// The names of the tools in all approved surfaces but those of an alias.
@@ -161,7 +178,7 @@ impl Approvals {
     pub fn tools_but_of(&self, alias: &Alias) -> Vec<String> {
         let mut names = Vec::new();
         for line in self.lines.iter().filter(|line| line.alias() != alias) {
-            if let Some(surface) = self.surface_of(line) {
+            if let Some(surface) = self.held(line) {
                 let tools = surface.iter().filter(|item| item.kind() == Kind::Tool);
                 names.extend(tools.map(|tool| tool.name().to_owned()));
             }
@@ -179,17 +196,21 @@ impl Approvals {
     /// Digests whose surface is missing or does not hash to its line: it approves nothing.
     #[must_use]
     pub fn without_surface(&self) -> Vec<Digest> {
-        let broken =
-            |line: &&Line| matches!(line, Line::Surface(..)) && self.surface_of(line).is_none();
+        let broken = |line: &&Line| matches!(line, Line::Surface(..)) && self.held(line).is_none();
         let lines = self.lines.iter().filter(broken);
         lines.map(|line| line.digest().clone()).collect()
     }
 
-    fn read_surfaces(&mut self, folder: &Folder) -> Result<(), ApprovalError> {
+    /// The files of those surfaces that are asked for.
+    fn read_surfaces(
+        &mut self,
+        folder: &Folder,
+        asked: impl Fn(&Line) -> bool,
+    ) -> Result<(), ApprovalError> {
         let Some(inner) = folder.folder(SURFACES, false)? else {
             return Ok(());
         };
-        for line in &self.lines {
+        for line in self.lines.iter().filter(|line| asked(line)) {
             if let Line::Surface(digest, ..) = line
                 && let Some(text) = inner.read(&file_name(digest))?
             {

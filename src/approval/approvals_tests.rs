@@ -331,7 +331,10 @@ fn a_surface_goes_with_the_approval_of_its_server() {
     };
     let kept = || {
         let approvals = Approvals::read(&case.state).unwrap();
-        approvals.surface(&digest).map(|surface| surface.digest())
+        let kept = approvals.surface(&digest).map(|surface| surface.digest());
+        let of_a_run = Approvals::surface_of(&case.state, &"a".parse().unwrap(), &digest).unwrap();
+        assert_eq!(of_a_run.map(|surface| surface.digest()), kept);
+        kept
     };
     assert_eq!(approve("x").unwrap_err().code(), "not-approved");
     case.approve("a", &first);

@@ -110,6 +110,7 @@ fn settings(
     Ok(Settings {
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
+        surface: run.approved_surface()?,
         filter,
         start_limit: timeouts.start_s.map(seconds),
         call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),

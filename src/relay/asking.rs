@@ -15,6 +15,7 @@ use super::gate::{CALL, Effect, Fault, Gate, Gone, LISTEN, MAX_ASKED, Step};
 use super::ledger::{Asked, Full};
 use super::params::Params;
 use super::refused::{self, Layer, Refused};
+use crate::surface::Kind;
 
 impl Gate {
     pub(super) fn request(
@@ -159,9 +160,23 @@ impl Gate {
         )
     }
 
+    /// Whether the refusal of a call may carry structured content: what was approved of the tool, or
+    /// else what was seen of it, declares no `outputSchema` that a strict client would hold it against.
+    fn is_unstructured(&self, tool: &str) -> bool {
+        let approved = self.approved.iter();
+        let mut forms = approved
+            .flat_map(|surface| surface.forms(Kind::Tool, tool))
+            .map(|form| form.item().get("outputSchema").is_none())
+            .peekable();
+        if forms.peek().is_some() {
+            return forms.all(|plain| plain);
+        }
+        self.tools.is_unstructured(tool)
+    }
+
     fn refuse(&mut self, id: &Id, asked: &Asked, refused: &Refused) -> Vec<u8> {
         let tool = asked.tool.as_deref().unwrap_or_default();
-        let structured = self.tools.is_unstructured(tool);
+        let structured = self.is_unstructured(tool);
         self.record_refused(asked, refused.layer, refused.reason);
         answer::result(id, &refused.result(tool, structured, asked.modern))
     }

@@ -23,6 +23,7 @@ use super::params::Params;
 use super::replay::Replay;
 use super::{Counters, End, Exit, Refusal, Settings, sanitize};
 use crate::audit::Event;
+use crate::surface::Surface;
 
 /// Requests of the host that may wait for the server.
 pub(super) const MAX_ASKED: usize = 4_096;
@@ -153,6 +154,8 @@ pub(super) struct Gate {
     /// Deaths since the last answer.
     pub(super) deaths: u32,
     pub(super) tools: Tools,
+    /// What was approved of the server's surface.
+    pub(super) approved: Option<Surface>,
     pub(super) effects: Vec<Effect>,
     /// No server is there: it ended, and the next request has it started again.
     pub(super) away: bool,
@@ -176,6 +179,7 @@ impl Gate {
             limits: Limits::new(settings),
             deaths: 0,
             tools: Tools::new(settings.filter.clone()),
+            approved: settings.surface.clone(),
             effects: Vec::new(),
             away: false,
             gone: None,

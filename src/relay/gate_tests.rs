@@ -7,6 +7,7 @@ pub(in crate::relay) fn settings() -> Settings {
     Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
+        surface: None,
         filter: super::super::Filter::default(),
         start_limit: None,
         call_limit: None,

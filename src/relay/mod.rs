@@ -69,6 +69,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use crate::audit::Event;
+use crate::surface::Surface;
 
 pub use breaker::{Breaker, Verdict};
 pub use era::Discover;
@@ -103,6 +104,8 @@ pub struct Settings {
     pub alias: String,
     /// `relay.max_message_bytes`: the longest line passed on, its line end not counted.
     pub max_message_bytes: usize,
+    /// What was approved of all that the server says of itself; none before that question.
+    pub surface: Option<Surface>,
     /// Which of the server's tools are offered.
     pub filter: Filter,
     /// `timeouts.start_s`: how long a server may take to its first answer once it was asked.

@@ -169,6 +169,25 @@ fn three_failures_in_a_row_open_the_breaker_and_one_success_closes_it() {
 }
 
 #[test]
+fn a_refusal_goes_by_what_was_approved_of_the_tool_before_any_list_was_seen() {
+    let item =
+        |item| crate::surface::canonical::Item::listed(crate::surface::Kind::Tool, item).unwrap();
+    let mut case = Play::new(|settings| {
+        settings.filter.exclude = vec!["x*".parse().unwrap()];
+        let plain = item(json!({"name": "xa"}));
+        let strict = item(json!({"name": "xb", "outputSchema": {"type": "object"}}));
+        settings.surface = Some([plain, strict].into_iter().collect());
+    });
+    let structured = |answer: Value| answer["result"].get("structuredContent").is_some();
+    assert!(structured(answer_of(case.call("xa"))));
+    assert!(!structured(answer_of(case.call("xb"))));
+    assert!(
+        !structured(answer_of(case.call("xc"))),
+        "nothing is known of it"
+    );
+}
+
+#[test]
 fn a_request_is_answered_when_its_time_is_up_and_progress_makes_it_longer() {
     let mut play = Play::new(|settings| settings.call_limit = Some(SECOND * 5));
     play.initialized();

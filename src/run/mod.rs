@@ -32,6 +32,7 @@ use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
 use crate::plan::{Person, RunRequest};
 use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Server, Start, Verdict};
+use crate::surface::Surface;
 use kept::Kept;
 
 /// The owner of one run.
@@ -39,6 +40,7 @@ pub(crate) struct Run {
     person: Person,
     request: RunRequest,
     alias: Alias,
+    digest: Digest,
     program: PathBuf,
     held: Rc<RefCell<Held>>,
     records: Option<Records>,
@@ -122,6 +124,7 @@ impl Run {
                 ..request.clone()
             },
             alias: explanation.alias.clone(),
+            digest,
             program: explanation.plan.exec.clone(),
             held: Rc::new(RefCell::new(Held {
                 home: None,
@@ -148,6 +151,16 @@ impl Run {
             Some(records) => records.kept.discover(now()),
             None => Ok(None),
         }
+    }
+
+    /// What was approved of the server's surface.
+    ///
+    /// # Errors
+    /// The approvals cannot be trusted or read.
+    pub(crate) fn approved_surface(&self) -> Result<Option<Surface>, Error> {
+        let state = State::open(&self.person)?;
+        let found = Approvals::surface_of(&state, &self.alias, &self.digest)?;
+        Ok(found)
     }
 
     /// Whether calls are recorded.

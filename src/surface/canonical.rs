@@ -131,32 +131,40 @@ impl Item {
 /// A set of items: each once, in the order of kind, name and pin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    items: BTreeMap<(Kind, String, ItemDigest), Item>,
+    /// The forms of each: a server may show one that goes by what the client declares.
+    items: BTreeMap<(Kind, String), BTreeMap<ItemDigest, Item>>,
 }
 
 impl Surface {
     /// Puts an item in; one that is there stays once.
     pub fn insert(&mut self, item: Item) {
-        let key = (item.kind, item.name.clone(), item.pin.clone());
-        self.items.insert(key, item);
+        let key = (item.kind, item.name.clone());
+        let forms = self.items.entry(key).or_default();
+        forms.insert(item.pin.clone(), item);
     }
 
     /// Every item.
     pub fn iter(&self) -> impl Iterator<Item = &Item> {
-        self.items.values()
+        self.items.values().flat_map(BTreeMap::values)
+    }
+
+    /// Every form of the item of that kind and name.
+    pub fn forms(&self, kind: Kind, name: &str) -> impl Iterator<Item = &Item> {
+        let forms = self.items.get(&(kind, name.to_owned()));
+        forms.into_iter().flat_map(BTreeMap::values)
     }
 
     /// How many items.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.items.values().map(BTreeMap::len).sum()
     }
 
     /// Whether the same item is in it.
     #[must_use]
     pub fn contains(&self, item: &Item) -> bool {
-        let key = (item.kind, item.name.clone(), item.pin.clone());
-        self.items.contains_key(&key)
+        self.forms(item.kind, &item.name)
+            .any(|form| form.pin == item.pin)
     }
 
     /// The digest of the set.

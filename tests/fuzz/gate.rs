@@ -50,6 +50,7 @@ fn settings(input: &[u8]) -> Settings {
     Settings {
         alias: "a".into(),
         max_message_bytes: 4_096,
+        surface: None,
         filter: Filter {
             exclude: if narrow {
                 vec!["b*".parse().unwrap()]

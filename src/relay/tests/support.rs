@@ -203,6 +203,7 @@ pub fn settings() -> Settings {
     Settings {
         alias: "fake".into(),
         max_message_bytes: MAX_MESSAGE_BYTES,
+        surface: None,
         filter: crate::relay::Filter::default(),
         start_limit: None,
         call_limit: None,
