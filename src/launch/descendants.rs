@@ -5,6 +5,7 @@
 //! (`PR_SET_CHILD_SUBREAPER`, `prctl(2)`), so that at the end every child it has is the
 //! server's. An embedding host has children of its own and must not call this.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,13 +13,15 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::processes;
 
-/// How long children are looked for and killed, and how long between two looks.
-const LIMIT: Duration = Duration::from_millis(500);
+/// How long a killed child is waited for when none ends and none comes up. How long one takes to
+/// end is a matter of the machine's load, and of what the kernel has to take down with it: this is
+/// for a process that the kernel itself does not let go.
+const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Adopts orphans from here on.
@@ -30,29 +33,52 @@ pub fn adopt() -> io::Result<()> {
 }
 
 /// Kills every child this process has, and theirs as they come up to it, until none is left.
+/// Goes on as long as that leads anywhere; without a pause while there are new ones, which may be
+/// multiplying.
 ///
 /// # Errors
-/// Where `/proc` cannot be read, or children are left after half a second: processes that
-/// multiply in sessions of their own faster than they are found.
+/// Where `/proc` cannot be read, or where killed children are left of which none has ended for
+/// [`PATIENCE`].
 pub fn sweep() -> io::Result<()> {
-    let until = Instant::now() + LIMIT;
+    let mut killed = BTreeSet::new();
+    let mut last = Instant::now();
     loop {
         let children = children()?;
         if children.is_empty() {
             return Ok(());
         }
+        let mut moved = false;
         for child in &children {
             // Gone meanwhile is as good.
             let _ = kill(*child, Signal::SIGKILL);
+            moved |= killed.insert(*child);
         }
+        let mut ended = false;
         for child in &children {
-            let _ = waitpid(*child, Some(WaitPidFlag::WNOHANG));
+            if waitpid(*child, Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive) {
+                // Its number may be another's from here on.
+                ended |= killed.remove(child);
+            }
         }
-        if Instant::now() > until {
-            return Err(io::Error::other("descendants of the server do not end"));
+        if moved || ended {
+            last = Instant::now();
+        } else if last.elapsed() > PATIENCE {
+            return Err(stuck(&children));
         }
-        sleep(PAUSE);
+        if !moved {
+            sleep(PAUSE);
+        }
     }
+}
+
+/// Killed, so nothing of it runs any more, and yet there.
+fn stuck(children: &[Pid]) -> io::Error {
+    let numbers: Vec<String> = children.iter().map(ToString::to_string).collect();
+    io::Error::other(format!(
+        "killed, but the kernel has not let go of them in {} s: process {}",
+        PATIENCE.as_secs(),
+        numbers.join(", ")
+    ))
 }
 
 /// The children of this process: waited for cheaply first, since there are hardly ever any.

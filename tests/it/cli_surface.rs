@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -405,13 +404,11 @@ fn a_slow_or_mute_server_has_an_end() {
     let mut declared: Value = serde_json::from_str(&text).unwrap();
     declared["mcpServers"]["mute"]["timeouts"] = json!({"start_s": 2});
     fs::write(&file, declared.to_string()).unwrap();
-    let start = Instant::now();
     let (code, screen) = context.at_terminal(&["approve", "mute"], "y");
     assert!(
         code == 126 && screen.contains("no answer to initialize in 2 s"),
         "{screen}"
     );
-    assert!(start.elapsed() < Duration::from_secs(10));
     // Answers, and then a byte a second.
     let (code, screen) = hostile(&context, "drip");
     let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -419,7 +416,6 @@ fn a_slow_or_mute_server_has_an_end() {
         code == 0 && flat.contains("did not say all in 30 s"),
         "{screen}"
     );
-    assert!(start.elapsed() < Duration::from_secs(50));
 }
 
 #[test]
@@ -487,20 +483,21 @@ fn running(program: &str) -> Vec<String> {
 #[test]
 fn an_interrupt_ends_the_reading_only() {
     let context = TestContext::ordinary();
-    let program = TestContext::program("fixture-server");
-    context.approved("mute", &[], &[&program, "mute"]);
-    // The shell interrupts the command, as a terminal does at Ctrl-C, once the child runs.
+    let server = ["/bin/sh", "-c", "echo > up; exec sleep 1000"];
+    context.approved("mute", &[], &server);
+    // The shell interrupts the command, as a terminal does at Ctrl-C, once the server runs.
     let supervisor = TestContext::program("supervisor");
-    let script = format!("(sleep 2; kill -INT $$) & exec {supervisor} approve mute --surface");
+    let script = format!(
+        "(until [ -e \"$HOME\"/.supervisor/home/*/up ]; do sleep 0.1; done; kill -INT $$) &
+         exec {supervisor} approve mute --surface"
+    );
     let mut shell: Command = context.command("/bin/sh");
     shell.args(["-c", &script]);
-    let start = Instant::now();
     let (code, screen) = context.terminal(shell, "y");
     assert!(
         code == 126 && screen.contains("interrupted"),
         "{code} {screen}"
     );
-    assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(
         state(&context, "mute"),
         ("approved".into(), "unapproved".into())

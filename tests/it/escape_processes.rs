@@ -4,6 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use nix::sys::ptrace;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+
 use crate::attack::{Attack, Victim, at};
 use crate::support::{TestContext, everybody};
 
@@ -91,7 +95,7 @@ fn r2_a_daemon_ends_with_the_run() {
         let alone = daemons();
         assert_eq!(alone.len(), 1, "a daemon outlives the server alone");
         for pid in alone {
-            let pid = nix::unistd::Pid::from_raw(pid.parse().unwrap());
+            let pid = Pid::from_raw(pid.parse().unwrap());
             nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
         }
         assert!(comes_true(|| daemons().is_empty()));
@@ -129,6 +133,46 @@ fn r2_the_server_ends_with_a_killed_supervisor() {
             comes_true(|| !runs(&server)),
             "the server outlived a killed supervisor"
         );
+    }
+}
+
+/// The last of a line of processes that each have one child, once its command line has a word.
+fn last_of_line(first: u32, word: &str) -> Pid {
+    loop {
+        let mut last = first.to_string();
+        while let Ok(children) = fs::read_to_string(format!("/proc/{last}/task/{last}/children"))
+            && let Some(child) = children.split_whitespace().next()
+        {
+            last = child.to_owned();
+        }
+        if with_word(word).contains(&last) {
+            return Pid::from_raw(last.parse().unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A killed server whose end somebody holds up, as a busy machine does: a tracer.
+#[test]
+fn r2_a_server_that_is_long_in_ending_is_waited_for() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let server = TestContext::program("fixture-server");
+        context.approved("mute", &[], &[&server, "ignore-eof"]);
+        let mut host = context.host("mute");
+        let supervisor = host.id().to_string();
+        let server = last_of_line(host.id(), "ignore-eof");
+        ptrace::seize(server, ptrace::Options::empty()).unwrap();
+        host.close();
+        assert!(comes_true(|| !runs(&server.to_string())), "it is killed");
+        // Longer than the relay itself gives it.
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(runs(&supervisor), "the supervisor left what it was to end");
+        // Its stops at signals are told first.
+        while !matches!(waitpid(server, None), Ok(WaitStatus::Signaled(..))) {}
+        let (_, said) = host.wait();
+        assert!(!said.contains("R2"), "{said}");
+        assert!(!Path::new("/proc").join(server.to_string()).exists());
     }
 }
 

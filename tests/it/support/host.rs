@@ -103,9 +103,14 @@ impl Host {
         answer
     }
 
+    /// Closes its input.
+    pub fn close(&mut self) {
+        drop(self.stdin.take());
+    }
+
     /// Closes its input and waits for its end; the exit code and its stderr.
     pub fn end(mut self) -> (i32, String) {
-        drop(self.stdin.take());
+        self.close();
         self.wait()
     }
 
