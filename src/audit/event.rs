@@ -195,6 +195,11 @@ pub fn line(
     Ok(line)
 }
 
+/// How the line of that number begins, and no other.
+pub(super) fn beginning(seq: u64) -> String {
+    format!("{{\"v\":{VERSION},\"seq\":{seq},")
+}
+
 /// A line as it is read: what all have, and the rest by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

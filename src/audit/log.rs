@@ -2,8 +2,9 @@
 //!
 //! Written by every run at once, each line under the lock on `head`. The lock is never waited for
 //! long, since messages stand still meanwhile: what finds it held stays in a queue and goes with
-//! the next event. The disk is not touched before the messages of a turn are on their way. Lines are appended without fsync, and synced at the end of a run. A line that
-//! cannot be written whole is taken back.
+//! the next event. The disk is not touched before the messages of a turn are on their way; all that
+//! they were recorded with goes in one write. Lines are appended without fsync, and synced at the end
+//! of a run. What cannot be written whole is taken back and stays in the queue.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -91,7 +92,7 @@ impl Log {
     /// Appends what was taken up, unless others hold the log for longer than a moment.
     ///
     /// # Errors
-    /// One of them is lost: the system said no.
+    /// The system said no; it still waits.
     pub fn write(&mut self) -> Result<(), AuditError> {
         self.write_within(TRIES)
     }
@@ -135,10 +136,7 @@ impl Log {
         let Some(locked) = self.lock(tries)? else {
             return Ok(());
         };
-        let mut done = Ok(());
-        while let (Ok(()), Some((time, event))) = (&done, self.waiting.pop_front()) {
-            done = self.append(&locked, &event, time);
-        }
+        let done = self.append(&locked);
         let unlocked = locked.unlock().map_err(|(_, errno)| errno.into());
         self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
         done
@@ -169,7 +167,9 @@ impl Log {
         Ok(None)
     }
 
-    fn append(&mut self, locked: &File, event: &Event, time: Timestamp) -> Result<(), AuditError> {
+    /// Appends all that waits; what goes into one file in one write. An event leaves the queue when
+    /// its line is written.
+    fn append(&mut self, locked: &File) -> Result<(), AuditError> {
         let mut head = read_head(locked).map_err(self.failed(HEAD))?.map_or_else(
             || Ok(Head::new()),
             |head| {
@@ -178,71 +178,111 @@ impl Log {
                 })
             },
         )?;
-        self.follow_head(&head)?;
-        self.adopt(&mut head)?;
-        let seq = head.seq.saturating_add(1);
-        let line = event::line(event, &self.run, time, (seq, &head.sha256))?;
-        let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
-        if head.bytes > 0 && head.bytes.saturating_add(length) > self.rotate {
-            head.file = head.file.saturating_add(1);
-            head.bytes = 0;
-            self.follow_head(&head)?;
-            self.drop_oldest(&mut head)?;
-        }
-        let failed = self.failed(&name(head.file));
-        let file = match &mut self.file {
-            Some((_, file)) => file,
-            None => return Err(failed(ErrorKind::NotFound.into())),
-        };
-        let before = file.metadata().map_err(&failed)?.len();
-        if let Err(source) = file.write_all(&line) {
-            // What was written of it would be half a line.
-            file.set_len(before).map_err(&failed)?;
-            return Err(failed(source));
-        }
-        head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(&line));
-        (head.seq, head.bytes) = (seq, before.saturating_add(length));
-        write_head(locked, &head).map_err(self.failed(HEAD))
-    }
-
-    /// Holds the file that the head names.
-    fn follow_head(&mut self, head: &Head) -> Result<(), AuditError> {
-        let stands = |(number, file): &(u64, File)| {
-            *number == head.file && fstat(file.as_fd()).is_ok_and(|stat| stat.st_nlink > 0)
-        };
-        if !self.file.as_ref().is_some_and(stands) {
-            let file = self.folder.open_to_write(&name(head.file), true)?;
-            self.file = Some((head.file, file));
+        let length = self.follow_head(&head)?;
+        self.adopt(&mut head, length)?;
+        while !self.waiting.is_empty() {
+            let before = head.bytes;
+            let (lines, count) = self.lines(&mut head)?;
+            if count == 0 {
+                self.rotate(&mut head)?;
+                continue;
+            }
+            let failed = self.failed(&name(head.file));
+            let file = match &mut self.file {
+                Some((_, file)) => file,
+                None => return Err(failed(ErrorKind::NotFound.into())),
+            };
+            if let Err(source) = file.write_all(&lines) {
+                // What was written of them would end in half a line.
+                file.set_len(before).map_err(&failed)?;
+                return Err(failed(source));
+            }
+            self.waiting.drain(..count);
+            write_head(locked, &head).map_err(self.failed(HEAD))?;
         }
         Ok(())
     }
 
-    /// A line that was written by a process killed before it could say so in the head.
-    fn adopt(&mut self, head: &mut Head) -> Result<(), AuditError> {
+    /// The lines of what waits and how many they are, as far as they go into the head's file; the
+    /// head moves along.
+    fn lines(&self, head: &mut Head) -> Result<(Vec<u8>, usize), AuditError> {
+        let mut lines = Vec::new();
+        let mut count = 0;
+        for (time, event) in &self.waiting {
+            let seq = head.seq.saturating_add(1);
+            let line = event::line(event, &self.run, *time, (seq, &head.sha256))?;
+            let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
+            let bytes = head.bytes.saturating_add(length);
+            if head.bytes > 0 && bytes > self.rotate {
+                break;
+            }
+            head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(&line));
+            (head.seq, head.bytes) = (seq, bytes);
+            lines.extend(line);
+            count += 1;
+        }
+        Ok((lines, count))
+    }
+
+    /// The next file.
+    fn rotate(&mut self, head: &mut Head) -> Result<(), AuditError> {
+        head.file = head.file.saturating_add(1);
+        head.bytes = self.follow_head(head)?;
+        self.drop_oldest(head)
+    }
+
+    /// Holds the file that the head names; how long it is.
+    fn follow_head(&mut self, head: &Head) -> Result<u64, AuditError> {
+        let length = |file: &File| {
+            let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
+            u64::try_from(stat.st_size).ok()
+        };
+        let held = self.file.as_ref().filter(|held| held.0 == head.file);
+        if let Some(length) = held.and_then(|(_, file)| length(file)) {
+            return Ok(length);
+        }
+        let file = self.folder.open_to_write(&name(head.file), true)?;
+        let length = length(&file).ok_or(ErrorKind::NotFound);
+        let length = length.map_err(|kind| self.failed(&name(head.file))(kind.into()))?;
+        self.file = Some((head.file, file));
+        Ok(length)
+    }
+
+    /// Lines that were written by a process killed before it could say so in the head, which then
+    /// knows the file's length. A line that such a process began is taken back.
+    fn adopt(&self, head: &mut Head, length: u64) -> Result<(), AuditError> {
         let failed = self.failed(&name(head.file));
-        let Some((_, file)) = &mut self.file else {
+        let Some((_, file)) = &self.file else {
             return Ok(());
         };
-        let length = file.metadata().map_err(&failed)?.len();
+        let mut file: &File = file;
         if length <= head.bytes {
+            head.bytes = length;
             return Ok(());
         }
         let mut rest = Vec::new();
         file.seek(SeekFrom::Start(head.bytes)).map_err(&failed)?;
         file.take(ROTATE).read_to_end(&mut rest).map_err(&failed)?;
-        let line = rest
-            .strip_suffix(b"\n")
-            .filter(|line| !line.contains(&b'\n'));
-        let next = line.and_then(|line| {
-            let read: Line = serde_json::from_slice(line).ok()?;
-            let next = read.seq == head.seq.saturating_add(1) && read.prev == head.sha256;
-            next.then(|| sha256(line))
-        });
-        if let Some(sha256) = next {
-            (head.seq, head.sha256, head.bytes) = (head.seq.saturating_add(1), sha256, length);
-        } else if !rest.ends_with(b"\n") {
+        for line in rest.split_inclusive(|byte| *byte == b'\n') {
+            let Some(line) = line.strip_suffix(b"\n").filter(|line| follows(head, line)) else {
+                break;
+            };
+            head.seq = head.seq.saturating_add(1);
+            head.sha256 = sha256(line);
+        }
+        head.bytes = length;
+        let begun = rest
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let ours = event::beginning(head.seq.saturating_add(1));
+        if begun.starts_with(ours.as_bytes()) || ours.as_bytes().starts_with(begun) {
+            head.bytes = length.saturating_sub(u64::try_from(begun.len()).unwrap_or(0));
+            file.set_len(head.bytes).map_err(&failed)?;
+        } else {
             // Somebody else's: it stays, for `verify` to name, on a line of its own.
             file.write_all(b"\n").map_err(&failed)?;
+            head.bytes = length.saturating_add(1);
         }
         Ok(())
     }
@@ -264,6 +304,12 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Whether that is the line after the head's.
+fn follows(head: &Head, line: &[u8]) -> bool {
+    serde_json::from_slice(line)
+        .is_ok_and(|line: Line| line.seq == head.seq.saturating_add(1) && line.prev == head.sha256)
 }
 
 fn name(file: u64) -> String {

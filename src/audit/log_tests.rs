@@ -179,6 +179,66 @@ fn a_line_whose_writer_was_killed_before_the_head_is_taken_up() {
     assert_eq!(codes(&home.reader().lines().unwrap().0), ["a", "b", "c"]);
 }
 
+/// A turn's lines are written at once: the process may end after any byte of them.
+#[test]
+fn of_many_lines_whose_writer_was_killed_the_whole_ones_are_taken_up() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    let (head, path) = (fs::read(home.path("head")).unwrap(), home.path(&name(1)));
+    let one = fs::metadata(&path).unwrap().len();
+    for word in ["b", "c", "d"] {
+        log.record(event(word), Timestamp::UNIX_EPOCH).unwrap();
+    }
+    log.write().unwrap();
+    let all = fs::read(&path).unwrap();
+    let length = (all.len() - usize::try_from(one).unwrap()) / 3;
+    for cut in [1, 20, length, length + 30, 3 * length - 1, 3 * length] {
+        let until = usize::try_from(one).unwrap() + cut;
+        fs::write(&path, &all[..until]).unwrap();
+        fs::write(home.path("head"), &head).unwrap();
+        put(&mut log, "e").unwrap();
+        let want = [&["a", "b", "c", "d"][..1 + cut / length], &["e"]].concat();
+        let (lines, unreadable) = home.reader().lines().unwrap();
+        assert_eq!((codes(&lines), unreadable), (want, 0), "{cut}");
+        assert_eq!(home.damage(), [], "{cut}");
+    }
+}
+
+#[test]
+fn what_waited_goes_into_as_many_files_as_it_takes() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    log.rotate = 2_000;
+    for number in 0..60 {
+        log.record(event(&format!("c{number}")), Timestamp::UNIX_EPOCH)
+            .unwrap();
+    }
+    log.write().unwrap();
+    assert!(files(&log.folder).unwrap().len() > 3);
+    let (lines, _) = home.reader().lines().unwrap();
+    assert_eq!((lines.len(), home.damage()), (60, vec![]));
+}
+
+#[test]
+fn what_cannot_be_written_waits() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    let path = home.path(&name(1));
+    let aside = home.path("aside");
+    fs::rename(&path, &aside).unwrap();
+    log.file = None;
+    fs::create_dir(&path).unwrap();
+    put(&mut log, "b").unwrap_err();
+    put(&mut log, "c").unwrap_err();
+    fs::remove_dir(&path).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    log.close().unwrap();
+    assert_eq!(codes(&home.reader().lines().unwrap().0), ["a", "b", "c"]);
+    assert_eq!(home.damage(), []);
+}
+
 #[test]
 fn a_held_log_is_not_waited_for_and_loses_nothing() {
     let home = Home::new();
