@@ -108,6 +108,11 @@ impl Inbox {
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
+    /// Whether a message larger than what is held at rest passes, or did not long ago.
+    pub(super) fn is_large(&self) -> bool {
+        self.buffer.len() > CHUNK
+    }
+
     /// `count` bytes of the room were filled.
     pub(super) fn filled(&mut self, count: usize) {
         self.end = self.buffer.len().min(self.end + count);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::frame::{Frame, Progress};
 use super::gate::{Step, Withheld};
 use super::lane::{Lane, OWN_LIMIT};
-use super::port::{Outlet, Read, Wrote};
+use super::port::{Inlet, Outlet, Read, Wrote};
 use super::run::Run;
 use crate::audit::Event;
 
@@ -26,6 +26,9 @@ impl Run<'_> {
         }
         if let Some(server) = &mut self.server_in {
             server.watch(cx);
+        }
+        if self.up.inbox().is_large() {
+            widen(&mut self.host_in, &mut self.server_in);
         }
         let mut moved = self.flush_up() | self.split_up();
         let got = match (&mut self.host_in, self.up.room()) {
@@ -74,6 +77,9 @@ impl Run<'_> {
         }
         if let Some(server) = &mut self.server_out {
             server.watch(cx);
+        }
+        if self.down.inbox().is_large() {
+            widen(&mut self.server_out, &mut self.host_out);
         }
         let mut moved = self.flush_down() | self.split_down();
         let got = match (&mut self.server_out, self.down.room()) {
@@ -305,6 +311,15 @@ impl Run<'_> {
         self.quiet = true;
         self.down.discard();
         self.shutdown.host_left(Instant::now());
+    }
+}
+
+fn widen(from: &mut Option<Inlet>, to: &mut Option<Outlet>) {
+    if let Some(inlet) = from {
+        inlet.widen();
+    }
+    if let Some(outlet) = to {
+        outlet.widen();
     }
 }
 

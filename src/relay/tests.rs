@@ -583,6 +583,34 @@ fn a_shared_description_is_used_without_blocking() {
     assert!(got == expected, "{} of {} bytes", got.len(), expected.len());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_holds_more_once_large_messages_pass() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let _entered = runtime.enter();
+    let (reader, writer) = pipe();
+    let size = {
+        let other = writer.try_clone().unwrap();
+        move || fcntl(other.as_fd(), FcntlArg::F_GETPIPE_SZ).unwrap()
+    };
+    let before = size();
+    let (mut inlet, mut outlet) = (
+        Inlet::new(reader, Way::Pipe).unwrap(),
+        Outlet::new(writer, Way::Pipe).unwrap(),
+    );
+    assert_eq!(size(), before);
+    inlet.widen();
+    assert!(size() > before);
+    outlet.widen();
+    // A regular file has no such size, and is used all the same.
+    let mut file = Outlet::new(tempfile::tempfile().unwrap().into(), Way::Plain).unwrap();
+    file.widen();
+    assert_eq!(file.write(&[IoSlice::new(b"x")]), Wrote::Some(1));
+}
+
 fn refusal() -> Refusal {
     Refusal {
         number: -31_001,
