@@ -12,6 +12,7 @@ use crate::declaration::store::StoreError;
 use crate::launch::LaunchError;
 use crate::plan::PlanError;
 use crate::policy::PolicyError;
+use crate::prepared::error::PrepareError;
 use crate::run::RunError;
 use crate::settings::SettingsError;
 use crate::surface::SurfaceError;
@@ -52,6 +53,9 @@ pub enum Error {
     /// From rules to a running server.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// What a runner fetches.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     /// What a server says about itself.
     #[error(transparent)]
     Surface(#[from] SurfaceError),
@@ -77,6 +81,7 @@ macro_rules! each {
             Self::Policy($error) => $value,
             Self::Confine($error) => $value,
             Self::Launch($error) => $value,
+            Self::Prepare($error) => $value,
             Self::Surface($error) => $value,
             Self::Settings($error) => $value,
             Self::Run($error) => $value,

@@ -16,6 +16,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("http-not-run", 9),
     ("digest-differs", 10),
     ("tool-pattern", 11),
+    ("not-prepared", 12),
     // the program, what it reads, where it writes
     ("program-unusable", 20),
     ("program-writable", 21),

@@ -31,6 +31,7 @@ pub(crate) mod launch;
 pub(crate) mod leftovers;
 pub(crate) mod plan;
 pub(crate) mod policy;
+pub(crate) mod prepared;
 pub(crate) mod probe;
 pub(crate) mod relay;
 pub(crate) mod run;

@@ -102,11 +102,7 @@ pub enum Word {
     Headers,
     /// Where the program is found; with `--pin program`, what it holds.
     Program,
-    /// A fetched tree.
-    #[expect(
-        dead_code,
-        reason = "a word of the format; fetched trees are not pinned yet"
-    )]
+    /// What a runner fetched: told by `prepare`, never refused.
     Files,
     /// What the server says about itself.
     #[expect(

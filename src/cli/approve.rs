@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::ApproveArgs;
 use super::render;
 use super::row::transport;
+use super::starting;
 use super::surface;
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::approval::{Approval, ApprovalError, Approvals, Word, prompt};
@@ -70,7 +71,7 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     match surface::ask(&person, &state, &alias, earlier.as_ref()) {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Err(ApprovalError::NoSurface { alias }.into()),
-        Err(error) => Ok(surface::unread(&error)),
+        Err(error) => Ok(starting::failed(&person, &state, &args.alias, &error)),
     }
 }
 

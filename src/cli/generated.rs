@@ -146,6 +146,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<get::Full>("get"),
         schema::<list::List>("list"),
         schema::<super::logs::Logs>("logs"),
+        schema::<super::prepare::Object>("prepare"),
         schema::<prune::Pruned>("prune"),
         schema::<super::ps::Running>("ps"),
         schema::<Receipt>("receipt"),

@@ -26,6 +26,7 @@ mod man;
 mod policy;
 mod policy_args;
 mod policy_exchange;
+mod prepare;
 mod prune;
 mod ps;
 mod remove;
@@ -34,6 +35,7 @@ pub(crate) mod render;
 mod row;
 mod run;
 mod set;
+mod starting;
 mod surface;
 mod try_;
 mod why;
@@ -51,6 +53,7 @@ use completions::CompletionsArgs;
 use doctor::DoctorArgs;
 use man::ManArgs;
 use policy_args::PolicyArgs;
+use prepare::PrepareArgs;
 
 use crate::declaration::Alias;
 
@@ -96,6 +99,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
             Command::Audit(args) => audit::run(&args),
+            Command::Prepare(args) => prepare::run(&args),
             Command::Prune(args) => prune::run(&args),
             Command::Policy(args) => policy::run(&args.command),
             Command::Try(args) => try_::run(&args),
@@ -152,6 +156,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Rename(RenameArgs),
     Remove(RemoveArgs),
     Audit(AuditArgs),
+    Prepare(PrepareArgs),
     Prune(PruneArgs),
     Policy(PolicyArgs),
     Try(TryArgs),

@@ -48,10 +48,9 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
 
 fn request(args: &RunArgs) -> RunRequest {
     RunRequest {
-        alias: args.alias.clone(),
         digest: args.digest.clone(),
         ephemeral: args.ephemeral,
-        watched: false,
+        ..RunRequest::of(args.alias.clone())
     }
 }
 

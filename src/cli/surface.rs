@@ -6,15 +6,10 @@
 //! does not answer, leaves the first as it is.
 
 use std::cell::RefCell;
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
-
+use super::starting::{self, Watch};
 use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::approval::{ApprovalError, Approvals, prompt};
@@ -23,14 +18,14 @@ use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
 use crate::launch::search::{Search as Left, UNHURRIED};
 use crate::launch::{self, LaunchError, Running, descendants};
-use crate::plan::{Person, RunRequest};
+use crate::plan::{Caches, Person, RunRequest};
 use crate::policy;
 use crate::run::kept::Kept;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
 use crate::surface::read::{self, Progress, Seen, Settings};
-use crate::surface::show::{self, Page};
-use crate::surface::{Surface, SurfaceError};
+use crate::surface::show::Page;
+use crate::surface::Surface;
 
 /// Reads the surface of an approved server, shows it and asks. `earlier` is what was approved
 /// before, under this alias; what differs from it is shown then. Whether it is approved now.
@@ -44,10 +39,17 @@ pub(super) fn ask(
     earlier: Option<&Surface>,
 ) -> Result<bool, Error> {
     // Said before anything is, where it may not start.
-    launch::permit(launch::explain(person, &request(alias))?)?;
+    let asked = RunRequest {
+        caches: Caches::IfPrepared,
+        ..request(alias)
+    };
+    let permitted = launch::permit(launch::explain(person, &asked)?)?;
+    let watch = Watch::new().map_err(LaunchError::Spawn)?;
+    starting::prepare_first(person, state, permitted.explanation(), &watch)?;
     let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
     render::human(&format!("\n{}", render::paragraph("starting", &why)));
-    let (digest, seen) = inspect(person, state, alias)?;
+    let (digest, seen) = inspect(person, state, alias, &watch)?;
+    drop(watch);
     if let Some(how) = seen.discover {
         Kept::open(state, &digest)?.learn(how, now())?;
     }
@@ -122,30 +124,23 @@ pub(super) fn follow(
             ));
         }
         Err(error) => {
-            unread(&error);
+            starting::failed(person, state, alias, &error);
         }
     }
     Ok(())
 }
 
-/// Says why the second question was not asked, with the last of what the server said.
-pub(super) fn unread(error: &Error) -> ExitCode {
-    if let Error::Surface(SurfaceError::Unread { said, .. }) = error
-        && !said.is_empty()
-    {
-        let said = show::quoted(said);
-        render::human(&format!("the last it said beside the protocol:\n{said}"));
-    }
-    render::error(error)
-}
-
 /// Starts the server as often as it takes and reads its surface; nothing of it is left after.
-fn inspect(person: &Person, state: &State, alias: &Alias) -> Result<(Digest, Seen), Error> {
+fn inspect(
+    person: &Person,
+    state: &State,
+    alias: &Alias,
+    watch: &Watch,
+) -> Result<(Digest, Seen), Error> {
     let failed = |error| Error::from(LaunchError::Spawn(error));
     let runtime = launch::runtime().map_err(failed)?;
     // As `run`: ends what the server starts and leaves.
     descendants::adopt().map_err(failed)?;
-    let watch = Watch::new().map_err(failed)?;
     let settings = Settings {
         alias,
         start: start_limit(state, alias)?,
@@ -220,7 +215,7 @@ fn tell(progress: Progress) {
         Progress::Starting(reading) => {
             render::human(&format!("  {reading}\n"));
         }
-        Progress::Waiting { since, first } => {
+        Progress::Waiting { since, first } if since.as_secs() % 10 == 0 => {
             let why = if first {
                 "; a runner may be fetching what it runs"
             } else {
@@ -229,32 +224,6 @@ fn tell(progress: Progress) {
             let seconds = since.as_secs();
             render::human(&format!("  no answer after {seconds} s{why}\n"));
         }
-    }
-}
-
-/// Notices that the person does not wait any longer. Once the reading is over, a signal does
-/// again what it did before.
-struct Watch {
-    interrupted: Arc<AtomicBool>,
-    over: Arc<AtomicBool>,
-}
-
-impl Watch {
-    fn new() -> std::io::Result<Self> {
-        let watch = Self {
-            interrupted: Arc::new(AtomicBool::new(false)),
-            over: Arc::new(AtomicBool::new(false)),
-        };
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            flag::register_conditional_default(signal, Arc::clone(&watch.over))?;
-            flag::register(signal, Arc::clone(&watch.interrupted))?;
-        }
-        Ok(watch)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        Progress::Waiting { .. } => {}
     }
 }

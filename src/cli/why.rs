@@ -7,10 +7,11 @@ use super::WhyArgs;
 use super::explain::Page;
 use super::render;
 use crate::confine::receipt::Exit;
+use crate::declaration::Alias;
 use crate::declaration::store::State;
 use crate::error::Error;
 use crate::launch::{self, Explanation, LaunchError};
-use crate::plan::{RunRequest, facts};
+use crate::plan::{Caches, Person, RunRequest, facts};
 use crate::text;
 use crate::why::finding::{Finding, What};
 use crate::why::rerun;
@@ -33,8 +34,7 @@ fn done(args: &WhyArgs) -> Result<ExitCode, Error> {
     let state = State::open(&person)?;
     state.notes().iter().for_each(|note| render::note(note));
     // Said before anything is, where it may not start.
-    let request = RunRequest::of(args.alias.clone());
-    let permitted = launch::permit(launch::explain(&person, &request)?)?;
+    let permitted = launch::permit(launch::explain(&person, &request(&args.alias))?)?;
     let explanation = permitted.explanation();
     if !args.json {
         let how = format!("{}, confined as always, and watching it", args.alias);
@@ -50,6 +50,25 @@ fn done(args: &WhyArgs) -> Result<ExitCode, Error> {
     } else {
         render::human(&page(&report, explanation))
     })
+}
+
+/// The command that mends what keeps a server from coming up, if one is known: it is started once
+/// more and watched.
+pub(super) fn cure(person: &Person, state: &State, alias: &Alias) -> Option<String> {
+    let explanation = launch::explain(person, &request(alias)).ok()?;
+    let permitted = launch::permit(explanation).ok()?;
+    let explanation = permitted.explanation();
+    let rerun = rerun::rerun(explanation, START).ok()?;
+    let report = why::report(person, state, explanation, rerun).ok()?;
+    report.command.filter(|_| !report.works)
+}
+
+/// A run like any other, and one that fetches where nothing did.
+fn request(alias: &Alias) -> RunRequest {
+    RunRequest {
+        caches: Caches::IfPrepared,
+        ..RunRequest::of(alias.clone())
+    }
 }
 
 fn page(report: &Report, explanation: &Explanation) -> String {

@@ -134,5 +134,5 @@ pub(super) fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Resul
         Err(error) => return Err(error),
     };
     let launch = digest::launch(&Server::Stdio(stdio.clone()));
-    resolve::resolve(stdio, &launch, &facts, others).map(drop)
+    resolve::resolve(resolve::home(&launch, &facts), stdio, &facts, others).map(drop)
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{AbsolutePath, Allow, Declaration, EnvName, Limits, Network, Pin, Server};
 use crate::confine::Promise;
+use crate::plan::runner::given;
 
 pub use super::hash::{Digest, ItemDigest, LaunchDigest, SurfaceDigest};
 
@@ -31,12 +32,11 @@ pub fn digest(declaration: &Declaration) -> Digest {
 /// supervisor (promise E1).
 #[must_use]
 pub fn canonical(declaration: &Declaration) -> Canonical {
-    Canonical::of(declaration, &ours(&declaration.server))
-}
-
-/// The variables a recognised runner gets from the supervisor.
-fn ours(_server: &Server) -> BTreeSet<EnvName> {
-    BTreeSet::new()
+    let ours = match &declaration.server {
+        Server::Stdio(stdio) => given::names(stdio),
+        Server::Http(_) => BTreeSet::new(),
+    };
+    Canonical::of(declaration, &ours)
 }
 
 /// The transport, as it is hashed and shown.

@@ -8,6 +8,7 @@ use crate::declaration::store::State;
 use crate::declaration::{Declaration, Digest, LaunchDigest, Server, Stdio, digest};
 use crate::error::Error;
 use crate::plan::{Person, RunRequest};
+use crate::prepared::Record;
 
 /// What the state directory says of a request.
 pub(super) struct Asked {
@@ -16,6 +17,8 @@ pub(super) struct Asked {
     pub(super) digest: Digest,
     pub(super) launch_digest: LaunchDigest,
     pub(super) approvals: Approvals,
+    /// What a prepare left.
+    pub(super) prepared: Option<Record>,
     /// Where other declared servers may write.
     pub(super) others: Vec<PathBuf>,
 }
@@ -50,6 +53,7 @@ impl Asked {
         }
         let approvals = Approvals::of(&state, &alias, &digest)?;
         Ok(Self {
+            prepared: Record::read(&state, &digest)?,
             launch_digest: digest::launch(&declaration.server),
             others: declarations.writable_but_by(&alias),
             declaration,

@@ -19,6 +19,16 @@ pub enum LaunchError {
         /// Which.
         alias: Alias,
     },
+    /// A runner that would have to fetch what it runs first.
+    #[error(
+        "{alias} is not prepared: {runner} would have to fetch what it runs first, which takes longer than a host waits"
+    )]
+    NotPrepared {
+        /// Which.
+        alias: Alias,
+        /// The runner.
+        runner: &'static str,
+    },
     /// Something differs from what was approved.
     #[error("{alias} is not what was approved: changed: {}", list(changed))]
     Changed {
@@ -198,6 +208,7 @@ impl LaunchError {
         match self {
             Self::NotApproved { .. } => "not-approved",
             Self::Changed { .. } => "changed",
+            Self::NotPrepared { .. } => "not-prepared",
             Self::OtherDigest { .. } => "digest-differs",
             Self::ToolPattern { .. } => "tool-pattern",
             Self::Disabled { .. } => "disabled",
@@ -234,6 +245,7 @@ impl LaunchError {
             Self::NotApproved { alias } | Self::Changed { alias, .. } => {
                 format!("supervisor approve {alias}   # at a terminal")
             }
+            Self::NotPrepared { alias, .. } => format!("supervisor prepare {alias}"),
             Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),

@@ -242,7 +242,7 @@ fn is_empty(path: &Path) -> bool {
 
 /// Removes a directory with all in it, whatever a server made of it: a link in its place is
 /// removed and not followed, a directory without permissions is opened up first.
-pub(super) fn empty(path: &Path) -> io::Result<()> {
+pub(crate) fn empty(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             open_up(path)?;

@@ -27,7 +27,7 @@ pub(crate) mod spawn;
 mod watch;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 use serde::Serialize;
@@ -50,8 +50,11 @@ use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
 use crate::plan::walk::Picture;
-use crate::plan::{Person, Plan, RunRequest, facts, resolve};
+use crate::plan::runner::given::Cached;
+use crate::plan::runner;
+use crate::plan::{Caches, Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Verdict};
+use crate::prepared;
 use crate::relay;
 
 /// Everything there is to know about a run before it: what `explain` prints.
@@ -89,6 +92,12 @@ pub struct Explanation {
     /// Whether the caller watches it from outside.
     #[serde(skip)]
     watched: bool,
+    /// The runner that has to fetch what it runs, since no prepare did.
+    #[serde(skip)]
+    pub(crate) unprepared: Option<&'static str>,
+    /// What its runner is told.
+    #[serde(skip)]
+    caches: Caches,
     /// Files that are compared right before the exec.
     #[serde(skip)]
     pub unchanged: Vec<(PathBuf, Stat)>,
@@ -145,18 +154,24 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     let system = facts::system()?;
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
-    let facts = facts::gather(&declared, &search_path, person, system.grants)?;
+    let mut facts = facts::gather(&declared, &search_path, person, system.grants)?;
     let loans = facts.loans();
     let (lent, kept) = lend(&loans, ids);
+    let home = match request.ephemeral {
+        true => home::temporary_name(),
+        false => resolve::home(&launch_digest, &facts),
+    };
+    let unprepared = unprepared(request, &declared, asked.prepared.as_ref(), &home);
+    facts.cached = match request.caches {
+        Caches::Fill => Cached::Unknown,
+        Caches::Try => Cached::Offline,
+        Caches::AsPrepared | Caches::IfPrepared => prepared::cached(asked.prepared.as_ref(), &home),
+    };
     let found = Some(&facts.program);
     let approval = asked
         .approvals
         .check(&request.alias, &asked.declaration, found);
-    let plan = if request.ephemeral {
-        resolve::resolve_in(home::temporary_name(), &declared, &facts, &asked.others)?
-    } else {
-        resolve::resolve(&declared, &launch_digest, &facts, &asked.others)?
-    };
+    let plan = resolve::resolve(home, &declared, &facts, &asked.others)?;
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
     let kernel = kernel::facts(shim.begun()?, ids, kept);
     let confinement = specify(&plan, &declared, &kernel)?;
@@ -180,6 +195,8 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         watched: request.watched,
+        unprepared,
+        caches: request.caches,
         unchanged: facts.program.unchanged(),
         program,
         held: facts.held,
@@ -188,6 +205,20 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some((shim, lent)),
     })
+}
+
+/// The runner that this start would leave to fetch what it runs, within a host's time. A home of
+/// one run alone is filled by that run in any case.
+fn unprepared(
+    request: &RunRequest,
+    declared: &Stdio,
+    record: Option<&prepared::Record>,
+    home: &Path,
+) -> Option<&'static str> {
+    let filled = record.is_some_and(|record| record.done(home).is_some());
+    let waits = !request.ephemeral && !filled;
+    let runner = runner::recognise(&declared.argv()).filter(|runner| waits && runner.fetches)?;
+    Some(runner.name)
 }
 
 /// The same for who only looks: nothing waits to be launched.
@@ -280,6 +311,12 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
             cure,
         }
         .into());
+    }
+    if let Some(runner) = explanation
+        .unprepared
+        .filter(|_| explanation.caches == Caches::AsPrepared)
+    {
+        return Err(LaunchError::NotPrepared { alias, runner }.into());
     }
     Ok(Prepared(explanation))
 }

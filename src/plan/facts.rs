@@ -22,6 +22,7 @@ use super::person::listed_home;
 pub(crate) use super::person::person;
 use super::places::Places;
 use super::program::Program;
+use super::runner::{self, given};
 use super::{
     Grant, HostFacts, Person, PlanError, SearchPath, System, git, grants, program, record,
 };
@@ -193,7 +194,19 @@ pub(crate) fn gather(
         before: before.unwrap_or_default(),
         reads,
         present,
+        cached: given::Cached::default(),
+        locked: locked(stdio, &places),
     })
+}
+
+/// Whether the project that a runner was told of has a lock file; nothing where there is none,
+/// or it lies in the directory that the server may write.
+fn locked(stdio: &Stdio, places: &Places) -> Option<bool> {
+    let runner = runner::recognise(&stdio.argv());
+    let named = runner.and_then(|runner| record::project(&runner, places));
+    let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
+    let project = named.filter(|project| !dir.is_some_and(|dir| project.starts_with(dir)));
+    project.map(|project| given::locks(&project).any(|lock| lock.is_file()))
 }
 
 /// Refuses a writable directory that the caller finds programs in, or that holds one: what a

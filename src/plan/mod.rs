@@ -43,6 +43,7 @@ pub use error::PlanError;
 
 use crate::confine::spec::{Loan, Use};
 use crate::declaration::{Alias, BoundLimits, DigestPrefix, EnvName, Network};
+use runner::given::Cached;
 
 /// What `supervisor run` was asked for.
 #[derive(Clone, Debug)]
@@ -55,6 +56,22 @@ pub struct RunRequest {
     pub ephemeral: bool,
     /// The caller watches the server from outside (`ptrace(2)`).
     pub watched: bool,
+    /// What a runner is told of what earlier starts fetched.
+    pub(crate) caches: Caches,
+}
+
+/// What a runner is told of what earlier starts fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Caches {
+    /// What `prepare` found out; without it nothing starts that would have to fetch.
+    #[default]
+    AsPrepared,
+    /// What `prepare` found out; without it this start fetches.
+    IfPrepared,
+    /// Nothing: this start fetches.
+    Fill,
+    /// That all is there: this start finds out.
+    Try,
 }
 
 impl RunRequest {
@@ -66,6 +83,7 @@ impl RunRequest {
             digest: None,
             ephemeral: false,
             watched: false,
+            caches: Caches::AsPrepared,
         }
     }
 }
@@ -96,6 +114,11 @@ pub struct HostFacts {
     pub reads: Vec<ReadFact>,
     /// Which of the named variables the caller has.
     pub present: BTreeSet<EnvName>,
+    /// What earlier starts fetched, for a runner.
+    pub(crate) cached: Cached,
+    /// The project that a runner was told of and that the server may not write: whether it has
+    /// a lock file.
+    pub(crate) locked: Option<bool>,
 }
 
 impl HostFacts {

@@ -14,6 +14,7 @@ use secrecy::ExposeSecret;
 use super::links::follow;
 use super::package::package_root;
 use super::places::Places;
+use super::runner::{self, Runner};
 use super::{Person, PlanError, ReadFact, facts, interpreter};
 use crate::declaration::{AbsolutePath, Read, ReadReason, Stdio};
 
@@ -69,6 +70,11 @@ pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, Plan
             reads.entry(file).or_insert(why);
         }
     }
+    let runner = runner::recognise(&stdio.argv());
+    let project = runner
+        .as_ref()
+        .and_then(|runner| project(runner, &places))
+        .filter(|project| !hidden(project));
     let script = interpreter::script(&stdio.command, &stdio.args)
         .filter(|script| !inside(Path::new(script)));
     let script = script
@@ -77,9 +83,11 @@ pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, Plan
     let root = script
         .and_then(|script| package_root(script.parent()?, &places))
         .filter(|root| !hidden(root));
-    if let Some(root) = root {
-        reads.retain(|path, _| !path.starts_with(&root));
-        reads.insert(root, ReadReason::PackageRoot);
+    for root in root.into_iter().chain(project) {
+        if !reads.keys().any(|known| root.starts_with(known)) {
+            reads.retain(|path, _| !path.starts_with(&root));
+            reads.insert(root, ReadReason::PackageRoot);
+        }
     }
     reads
         .into_iter()
@@ -90,6 +98,19 @@ pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, Plan
             })
         })
         .collect()
+}
+
+/// The project that a runner's words name by its directory or a file in it: the package there,
+/// else the directory itself, or the file where others keep theirs beside it. Followed.
+#[must_use]
+pub(crate) fn project(runner: &Runner, places: &Places) -> Option<PathBuf> {
+    let named = runner.project.as_deref()?;
+    let path = follow(Path::new(named)).ok()?.resolved;
+    let dir = if path.is_dir() { &path } else { path.parent()? };
+    package_root(dir, places).or_else(|| {
+        let script = dir.join(runner.script.as_deref()?);
+        regular_file(&script)
+    })
 }
 
 /// What `--read PATH` declares, seen from `cwd`; nothing where `dir` covers it.

@@ -3,8 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::runner::given::{self, Ground};
+use super::runner;
 use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
 use crate::declaration::{EnvName, LaunchDigest, ReadReason, Stdio};
+
+/// Where the private home of a declaration is.
+#[must_use]
+pub(crate) fn home(launch: &LaunchDigest, facts: &HostFacts) -> PathBuf {
+    facts.state.join("home").join(launch.home_name())
+}
 
 /// What exactly would run, and what it would reach. `others` are the places that other declared
 /// servers may write.
@@ -14,20 +22,6 @@ use crate::declaration::{EnvName, LaunchDigest, ReadReason, Stdio};
 /// the server may write (promise S1); [`PlanError::ReadRefused`] for a read in the state
 /// directory; [`PlanError::NotUtf8`] for a path that cannot be kept or shown.
 pub(crate) fn resolve(
-    stdio: &Stdio,
-    launch: &LaunchDigest,
-    facts: &HostFacts,
-    others: &[PathBuf],
-) -> Result<Plan, PlanError> {
-    let home = facts.state.join("home").join(launch.home_name());
-    resolve_in(home, stdio, facts, others)
-}
-
-/// The same, with another private home.
-///
-/// # Errors
-/// As [`resolve`].
-pub(crate) fn resolve_in(
     home: PathBuf,
     stdio: &Stdio,
     facts: &HostFacts,
@@ -147,8 +141,36 @@ fn variables(
             });
         }
     }
+    variables.extend(runner_variables(stdio, facts, home)?);
     variables.sort();
     Ok(variables)
+}
+
+/// What a recognised runner gets from us: of the names that are part of the digest, those that
+/// this run is for.
+fn runner_variables(
+    stdio: &Stdio,
+    facts: &HostFacts,
+    home: &Path,
+) -> Result<Vec<Variable>, PlanError> {
+    let Some(runner) = runner::recognise(&stdio.argv()) else {
+        return Ok(Vec::new());
+    };
+    let Some(given) = given::of(&runner)? else {
+        return Ok(Vec::new());
+    };
+    let (home, ours) = (text(home)?, given::names(stdio));
+    let ground = Ground {
+        home: &home,
+        cached: facts.cached,
+        locked: facts.locked,
+    };
+    let variables = given.variables(&runner, &ours, ground);
+    let variable = |(name, value)| Variable {
+        name,
+        source: Source::Ours(value),
+    };
+    Ok(variables.map(variable).collect())
 }
 
 /// What the declaration itself grants.

@@ -2,7 +2,7 @@ use super::*;
 
 /// [`super::resolve`] where no other server may write anything.
 fn resolve(stdio: &Stdio, launch: &LaunchDigest, facts: &HostFacts) -> Result<Plan, PlanError> {
-    super::resolve(stdio, launch, facts, &[])
+    super::resolve(home(launch, facts), stdio, facts, &[])
 }
 use std::collections::BTreeSet;
 
@@ -49,6 +49,8 @@ fn facts() -> HostFacts {
         before: Default::default(),
         reads: vec![],
         present: BTreeSet::new(),
+        cached: Default::default(),
+        locked: None,
     }
 }
 

@@ -1,24 +1,34 @@
-//! Runners that fetch what they run, and which package of which version that is. Pure.
+//! Runners: commands that run something else, most of which fetch it first. Which package of
+//! which version that is, in which project, and what a runner gets from us ([`given`]). Pure.
 //!
 //! Read as each runner reads its words: flags that take a value, flags that name a package, and
 //! the first word that is none. A flag that is not known may take the next word or not, so that
 //! which package runs is not known either.
 
+pub(crate) mod given;
 mod known;
 
 use known::{Kind, Known, RUNNERS};
 
-/// A command that fetches what it runs.
+/// A command that runs something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
     /// Its name: `npx`, `uv tool run` …
     pub(crate) name: &'static str,
-    /// Whether it may fetch (`--offline` and the like say that it may not).
+    /// Whether it may fetch what it runs (`--offline` and the like say that it may not).
     pub(crate) fetches: bool,
+    /// Whether it runs what a project on disk says, not a package by its name.
+    pub(crate) of_project: bool,
+    /// The project that it runs in, as written, where its words name one.
+    pub(crate) project: Option<String>,
+    /// What of a project it runs, as written: a script, a file.
+    pub(crate) script: Option<String>,
     /// The packages as written; none where [`Runner::unknown_flag`].
     pub(crate) packages: Vec<String>,
     /// Whether each of them is of one version for good.
     pub(crate) exact: bool,
+    /// The same, where a project may come instead of them, whose lock file says the versions.
+    pub(crate) pinned: bool,
     /// Whether a flag that is not known stands before the package. Then nothing is said of
     /// versions.
     pub(crate) unknown_flag: bool,
@@ -58,6 +68,7 @@ fn has(list: &str, flag: &str) -> bool {
 struct Read {
     packages: Vec<String>,
     further: Vec<String>,
+    project: Option<String>,
     loose: bool,
     offline: bool,
     unknown: bool,
@@ -81,7 +92,13 @@ impl Read {
                 None => (*word, None),
             };
             self.offline |= has(known.offline, flag) && value != Some("false");
-            let takes = [known.package, known.further, known.loose, known.takes];
+            let takes = [
+                known.package,
+                known.further,
+                known.loose,
+                known.takes,
+                known.project,
+            ];
             if takes.iter().any(|list| has(list, flag)) {
                 let value = match value {
                     Some(value) => value,
@@ -113,6 +130,8 @@ impl Read {
             self.packages.push(value.to_owned());
         } else if has(known.further, flag) {
             self.further.extend(value.split(',').map(str::to_owned));
+        } else if has(known.project, flag) {
+            self.project = Some(value.to_owned());
         }
     }
 }
@@ -146,7 +165,7 @@ impl Known {
                     .iter()
                     .any(|scheme| word.starts_with(scheme))
             }),
-            Kind::Npm | Kind::PyPi => true,
+            Kind::Npm | Kind::PyPi | Kind::Project { .. } => true,
         };
         if !fetched {
             return None;
@@ -157,19 +176,22 @@ impl Known {
         if self.reads_on {
             read.on(rest, self);
         }
+        let of_project = matches!(self.kind, Kind::Project { .. });
         let mut packages = read.packages;
-        if packages.is_empty() {
+        if packages.is_empty() && !of_project {
             packages.extend(first.map(str::to_owned));
         }
         packages.extend(read.further);
-        let exact = !read.loose
-            && !packages.is_empty()
-            && packages.iter().all(|package| self.kind.is_exact(package));
+        let pinned = !read.loose && packages.iter().all(|package| self.kind.is_exact(package));
         Some(Runner {
             name: self.name,
-            fetches: !read.offline,
+            fetches: !read.offline && self.kind.fetches(),
+            of_project,
+            project: read.project,
+            script: first.filter(|_| of_project).map(str::to_owned),
+            exact: pinned && !packages.is_empty(),
+            pinned: pinned && (of_project || !packages.is_empty()),
             packages,
-            exact,
             unknown_flag: false,
         })
     }
@@ -177,20 +199,28 @@ impl Known {
     fn unknown(&self) -> Runner {
         Runner {
             name: self.name,
-            fetches: true,
+            fetches: self.kind.fetches(),
+            of_project: matches!(self.kind, Kind::Project { .. }),
+            project: None,
+            script: None,
             packages: Vec::new(),
             exact: false,
+            pinned: false,
             unknown_flag: true,
         }
     }
 }
 
 impl Kind {
+    const fn fetches(self) -> bool {
+        !matches!(self, Self::Project { fetches: false })
+    }
+
     /// Whether a package is written with one version for good.
     fn is_exact(self, package: &str) -> bool {
         match self {
             Self::Npm => npm_is_exact(package),
-            Self::PyPi => pypi_is_exact(package),
+            Self::PyPi | Self::Project { .. } => pypi_is_exact(package),
             Self::Go => package.rsplit_once('@').is_some_and(|(_, version)| {
                 version.strip_prefix('v').is_some_and(is_semantic_version)
             }),

@@ -14,7 +14,8 @@ use crate::declaration::{EnvName, Pin, Stdio};
 use crate::error::Error;
 use crate::plan::links::follow;
 use crate::plan::program::{self, Program};
-use crate::plan::{PlanError, SearchPath, runner};
+use crate::plan::runner::{self, Runner};
+use crate::plan::{PlanError, SearchPath};
 
 /// What the administrator says to a program as it was found here, which gets this `PATH`.
 ///
@@ -137,7 +138,8 @@ fn fetched_by(
         })
     });
     let mut lines = [stdio.argv()].into_iter().chain(named);
-    let runner = lines.find_map(|argv| runner::recognise(&argv))?;
+    let fetched = |runner: &Runner| !runner.of_project;
+    let runner = lines.find_map(|argv| runner::recognise(&argv).filter(fetched))?;
     Some(RunnerSubject {
         name: runner.name.to_owned(),
         exact: runner.exact,

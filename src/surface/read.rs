@@ -42,7 +42,7 @@ const LINES: usize = 12;
 pub enum Progress {
     /// A child is started.
     Starting(Reading),
-    /// It has not answered yet, for so long.
+    /// It has not answered yet, for so long; told about every second.
     Waiting {
         /// Since its start.
         since: Duration,
@@ -185,6 +185,31 @@ pub async fn once(
     settings: &Settings<'_>,
     lines: usize,
 ) -> Result<Once, Error> {
+    child(start, settings, lines, true).await
+}
+
+/// Starts one child and greets it, to see that it answers.
+///
+/// # Errors
+/// As [`once`].
+pub(crate) async fn greet(
+    start: impl AsyncFnOnce() -> Result<Running, Error>,
+    settings: &Settings<'_>,
+    lines: usize,
+) -> Result<Once, Error> {
+    let mut once = child(start, settings, lines, false).await?;
+    // Of the other era, or none for a stranger: it is there and answers.
+    once.trouble
+        .take_if(|trouble| matches!(trouble, Trouble::Refused { .. }));
+    Ok(once)
+}
+
+async fn child(
+    start: impl AsyncFnOnce() -> Result<Running, Error>,
+    settings: &Settings<'_>,
+    lines: usize,
+    listen: bool,
+) -> Result<Once, Error> {
     let mut budget = Budget {
         bytes: BYTES,
         talk: TALK,
@@ -205,6 +230,7 @@ pub async fn once(
         settings.progress,
     );
     let trouble = match session.open().await {
+        Ok(Opening::Spoken(_)) if !listen => None,
         Ok(Opening::Spoken(opening)) => match session.read(&opening).await {
             Ok(_) => session.stay(STAY).await.err(),
             Err(trouble) => Some(trouble),

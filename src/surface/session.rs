@@ -23,7 +23,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// How often a list is read again because the server says that it changed.
 const ROUNDS: usize = 3;
 /// How often a wait for the first answer is told.
-const TELL: Duration = Duration::from_secs(10);
+const TELL: Duration = Duration::from_secs(1);
 const METHOD_NOT_FOUND: i64 = -32_601;
 
 /// What is left of the limits, over all children of one inspection.

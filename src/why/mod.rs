@@ -12,6 +12,7 @@
 mod attempt;
 mod call;
 mod call_names;
+pub(crate) mod cause;
 mod diagnose;
 pub(crate) mod finding;
 mod judge;

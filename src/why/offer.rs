@@ -55,12 +55,8 @@ impl Offer<'_> {
             self.search_path()
         };
         let found = facts::gather(stdio, &path, self.person, facts::system()?.grants)?;
-        resolve::resolve(
-            stdio,
-            &digest::launch(&changed.server),
-            &found,
-            &self.others,
-        )?;
+        let home = resolve::home(&digest::launch(&changed.server), &found);
+        resolve::resolve(home, stdio, &found, &self.others)?;
         Ok(())
     }
 

@@ -23,7 +23,7 @@ use crate::confine::linux::apply;
 use crate::declaration::Alias;
 use crate::error::{Error, FAILED};
 use crate::launch::{self, Explanation, LaunchError, Running, descendants};
-use crate::plan::{RunRequest, facts};
+use crate::plan::{Caches, RunRequest, facts};
 use crate::surface::error::Trouble;
 use crate::surface::read::{self, Progress, Settings};
 
@@ -129,6 +129,7 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
             &person,
             &RunRequest {
                 watched: true,
+                caches: Caches::IfPrepared,
                 ..RunRequest::of(alias.clone())
             },
         )?;
@@ -159,7 +160,9 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
 }
 
 fn tell(progress: Progress) {
-    if let Progress::Waiting { since, .. } = progress {
+    if let Progress::Waiting { since, .. } = progress
+        && since.as_secs() % 10 == 0
+    {
         crate::cli::render::note(&format!("no answer after {} s", since.as_secs()));
     }
 }

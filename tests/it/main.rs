@@ -24,6 +24,7 @@ mod cli_policy;
 mod cli_policy_files;
 mod cli_policy_trust;
 mod cli_programs;
+mod cli_prepare;
 mod cli_receipts;
 mod cli_state;
 mod cli_state_kills;

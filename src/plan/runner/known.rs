@@ -7,6 +7,11 @@ pub(super) enum Kind {
     PyPi,
     Go,
     Deno,
+    /// What a project on disk says: its scripts, its environment.
+    Project {
+        /// Whether it fetches what the project depends on.
+        fetches: bool,
+    },
 }
 
 /// What is known of one runner. Flags are lists of words.
@@ -21,6 +26,8 @@ pub(super) struct Known {
     pub(super) takes: &'static str,
     /// Flags that take the package to run.
     pub(super) package: &'static str,
+    /// Flags that take the project to run in.
+    pub(super) project: &'static str,
     /// Flags that take a further package.
     pub(super) further: &'static str,
     /// Flags that take the next word and leave open what runs.
@@ -43,6 +50,7 @@ const NPX: Known = Known {
             --script-shell -w --workspace --node-options --cafile --fetch-timeout --before \
             --allow-scripts",
     package: "-p --package",
+    project: "",
     further: "",
     loose: "",
     offline: "--no --no-install --offline",
@@ -84,14 +92,155 @@ const UVX: Known = Known {
             --config-setting --config-settings-package --refresh-package --reinstall-package \
             -P --upgrade-package --no-sources-package",
     package: "--from",
+    project: "",
     further: "-w --with",
     loose: "--with-requirements --with-editable",
     offline: "--offline",
     reads_on: false,
 };
 
+/// The scripts of a package of Node.
+const NPM_RUN: Known = Known {
+    name: "npm run",
+    words: &["npm", "run"],
+    kind: Kind::Project { fetches: false },
+    alone: "-s --silent -q --quiet -d --verbose --if-present --ignore-scripts --workspaces -ws \
+            --include-workspace-root --foreground-scripts",
+    takes: "-w --workspace --loglevel --script-shell --node-options --userconfig --globalconfig \
+            --cache",
+    package: "",
+    project: "--prefix -C",
+    offline: "",
+    reads_on: true,
+    ..NPX
+};
+
+const PNPM_RUN: Known = Known {
+    name: "pnpm run",
+    words: &["pnpm", "run"],
+    alone: "-s --silent --if-present -r --recursive --parallel --stream -w --workspace-root",
+    takes: "-F --filter --reporter --loglevel",
+    project: "-C --dir --prefix",
+    reads_on: false,
+    ..NPM_RUN
+};
+
+const YARN_RUN: Known = Known {
+    name: "yarn run",
+    words: &["yarn", "run"],
+    alone: "-s --silent -q --quiet -T --top-level -B --binaries-only",
+    takes: "",
+    project: "--cwd",
+    reads_on: false,
+    ..NPM_RUN
+};
+
+/// A project of Python, or a script, with an environment that uv makes for it.
+const UV_RUN: Known = Known {
+    name: "uv run",
+    words: &["uv", "run"],
+    kind: Kind::Project { fetches: true },
+    alone: "-q --quiet -v --verbose -n --no-cache --isolated --refresh -U --upgrade --reinstall \
+            --native-tls --system-certs --managed-python --no-managed-python --no-python-downloads \
+            --no-progress --no-config --no-env-file --no-build --no-binary --no-index \
+            --no-build-isolation --compile-bytecode --no-sources --all-extras --no-dev --dev \
+            --only-dev --no-default-groups --all-groups --no-editable --exact --no-sync --locked \
+            --frozen --active --all-packages --no-project -s --script --gui-script -m --module \
+            --inexact",
+    takes: "-p --python -i --index-url --index --default-index --extra-index-url -f --find-links \
+            --index-strategy --keyring-provider --resolution --prerelease --fork-strategy \
+            --exclude-newer --link-mode --cache-dir --config-file --color --allow-insecure-host \
+            --env-file --extra --no-extra --group --no-group --only-group --package \
+            --python-platform --no-build-package --no-binary-package -C --config-setting \
+            --refresh-package --reinstall-package -P --upgrade-package",
+    package: "",
+    project: "--directory --project",
+    ..UVX
+};
+
 /// In any order: no two have the same words.
 pub(super) const RUNNERS: &[Known] = &[
+    NPM_RUN,
+    Known {
+        words: &["npm", "run-script"],
+        ..NPM_RUN
+    },
+    Known {
+        name: "npm start",
+        words: &["npm", "start"],
+        ..NPM_RUN
+    },
+    PNPM_RUN,
+    Known {
+        name: "pnpm start",
+        words: &["pnpm", "start"],
+        ..PNPM_RUN
+    },
+    YARN_RUN,
+    Known {
+        name: "yarn start",
+        words: &["yarn", "start"],
+        ..YARN_RUN
+    },
+    Known {
+        name: "bun run",
+        words: &["bun", "run"],
+        alone: "--silent --bun -b --if-present --smol --hot --watch",
+        takes: "--filter -F --env-file -c --config -r --preload",
+        project: "--cwd",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    Known {
+        name: "deno task",
+        words: &["deno", "task"],
+        alone: "-q --quiet -r --recursive",
+        takes: "-c --config -f --filter",
+        project: "--cwd",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    Known {
+        name: "poetry run",
+        words: &["poetry", "run"],
+        alone: "-q --quiet -n --no-interaction --no-ansi --no-plugins --no-cache",
+        takes: "",
+        project: "-C --directory -P --project",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    Known {
+        name: "pdm run",
+        words: &["pdm", "run"],
+        alone: "-q --quiet -v --verbose -s --site-packages -n --non-interactive",
+        takes: "-e --env-file --venv",
+        project: "-p --project",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    Known {
+        name: "cargo run",
+        words: &["cargo", "run"],
+        kind: Kind::Project { fetches: true },
+        alone: "-q --quiet -v --verbose -r --release --all-features --no-default-features --locked \
+                --frozen --ignore-rust-version",
+        takes: "--bin --example -p --package -F --features --profile --target --target-dir --color \
+                -j --jobs --config -Z --message-format",
+        project: "--manifest-path -C",
+        offline: "--offline",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    Known {
+        name: "dotnet run",
+        words: &["dotnet", "run"],
+        alone: "--no-build --no-restore --no-launch-profile --no-dependencies",
+        takes: "-c --configuration -f --framework -r --runtime --launch-profile -v --verbosity",
+        project: "--project",
+        reads_on: false,
+        ..NPM_RUN
+    },
+    UV_RUN,
     NPX,
     Known {
         name: "npm exec",
@@ -149,6 +298,7 @@ pub(super) const RUNNERS: &[Known] = &[
         takes: "-C -p -exec -mod -modfile -tags -ldflags -gcflags -asmflags -gccgoflags -buildmode \
                 -buildvcs -compiler -covermode -coverpkg -installsuffix -overlay -pgo -pkgdir -toolexec",
         package: "",
+        project: "",
         further: "",
         loose: "",
         offline: "",
@@ -167,6 +317,7 @@ pub(super) const RUNNERS: &[Known] = &[
         takes: "-c --config --import-map --lock --cert -L --log-level --seed --location --ext \
                 --v8-flags --preload",
         package: "",
+        project: "",
         further: "",
         loose: "",
         offline: "--cached-only --no-remote",

@@ -1,0 +1,72 @@
+//! Why nothing was prepared.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::declaration::Alias;
+use crate::error::{FAILED, REFUSED};
+use crate::surface::error::Trouble;
+use crate::text;
+use crate::why::cause::Cause;
+
+/// Why a server was not prepared, or does not come up once it is.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// It did not come up.
+    #[error("{alias} does not come up: {trouble}{}", because(cause.as_ref()))]
+    NotUp {
+        /// Which.
+        alias: Alias,
+        /// What went wrong between us and it.
+        trouble: Trouble,
+        /// Why, where that shows.
+        cause: Option<Cause>,
+        /// The last of what it said beside the protocol, escaped.
+        said: Vec<String>,
+    },
+    /// What was fetched cannot be looked at.
+    #[error("what was fetched cannot be looked at: {}", text::path(path))]
+    Look {
+        /// The home.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn because(cause: Option<&Cause>) -> String {
+    cause.map_or_else(String::new, |cause| format!("; {}", cause.text()))
+}
+
+impl PrepareError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotUp { cause, .. } => cause.map_or("not-prepared", Cause::code),
+            Self::Look { .. } => "home-unusable",
+        }
+    }
+
+    /// 126 where the server failed, 125 where the supervisor did.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotUp { .. } => REFUSED,
+            Self::Look { .. } => FAILED,
+        }
+    }
+
+    /// The next command.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotUp { alias, trouble, .. } => Some(match trouble {
+                Trouble::Interrupted => format!("supervisor prepare {alias}   # goes on"),
+                _ => format!("supervisor why {alias}"),
+            }),
+            Self::Look { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The start that fetches: outside any host's time limit, told as it goes, and safe to interrupt.
+//!
+//! The server is started as `run` starts it, confined, but with nothing said to its runner of
+//! what is cached, so that it fetches what is new. Once it answers, it is ended. Where its runner
+//! can be told to fetch nothing, it is started a second time so, and only if that comes up will
+//! runs be told the same.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::error::PrepareError;
+use super::tree::{self, Size, Tree};
+use super::{Done, Record, Standing};
+use crate::declaration::store::State;
+use crate::declaration::{Alias, Digest};
+use crate::error::Error;
+use crate::launch::home::Home;
+use crate::launch::{self, Explanation, LaunchError, Running, descendants};
+use crate::plan::runner::{self, given};
+use crate::plan::{Caches, Person, PlanError, RunRequest};
+use crate::surface::error::Trouble;
+use crate::surface::read::{self, Once, Progress, Settings};
+use crate::why::cause::Cause;
+
+/// No answer for so long, and nothing that grows: it is not fetching.
+const STALLED: Duration = Duration::from_secs(300);
+/// A bound all the same.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the second start may take: nothing is fetched.
+const CACHED: Duration = Duration::from_secs(60);
+/// Lines of what it said that are shown where it fails.
+const LINES: usize = 40;
+/// Counting takes no more than this part of the time.
+const SHARE: u32 = 20;
+
+/// How far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Growth {
+    /// Since the start.
+    pub(crate) since: Duration,
+    /// What lies in its caches.
+    pub(crate) size: Size,
+    /// Names of packages that are new.
+    pub(crate) fresh: Vec<String>,
+}
+
+/// Who waits.
+pub(crate) struct Waiting<'a> {
+    /// Set when the person does not wait any longer.
+    pub(crate) interrupted: &'a AtomicBool,
+    /// Told how far it is, about every second.
+    pub(crate) tell: &'a dyn Fn(&Growth),
+}
+
+/// What was prepared.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Of which declaration.
+    pub(crate) digest: Digest,
+    /// The private home.
+    pub(crate) home: PathBuf,
+    /// What is known of it now.
+    pub(crate) done: Done,
+    /// Whether an earlier prepare left other files.
+    pub(crate) changed: bool,
+}
+
+/// The places of a runner in its home; of another server the whole home.
+struct Places {
+    keeps: Vec<String>,
+    trees: Vec<String>,
+    holds: Vec<String>,
+    shows: Vec<String>,
+    /// It can be told to fetch nothing.
+    offline: bool,
+}
+
+impl Places {
+    fn of(explanation: &Explanation) -> Result<Self, PlanError> {
+        let declared = &explanation.declared;
+        let runner = runner::recognise(&declared.argv());
+        let given = match &runner {
+            Some(runner) => given::of(runner)?.map(|given| (runner, given)),
+            None => None,
+        };
+        Ok(match given {
+            Some((runner, given)) => Self {
+                keeps: given.keeps.clone(),
+                trees: given.trees.clone(),
+                holds: given.holds.clone(),
+                shows: given.shows.clone(),
+                offline: given.may_go_offline(runner, &given::names(declared)),
+            },
+            None => Self {
+                keeps: vec![String::new()],
+                trees: Vec::new(),
+                holds: Vec::new(),
+                shows: Vec::new(),
+                offline: false,
+            },
+        })
+    }
+}
+
+/// Starts an approved server to fetch what it runs. The record says so from then on, also where
+/// it does not come up for a reason that has nothing to do with fetching.
+///
+/// # Errors
+/// What keeps it from being started; [`PrepareError`]. No process of it is left then, and the
+/// next prepare goes on from what is there.
+pub(crate) fn fetch(
+    person: &Person,
+    state: &State,
+    alias: &Alias,
+    waiting: &Waiting<'_>,
+) -> Result<Prepared, Error> {
+    let permitted = launch::permit(launch::explain(person, &request(alias, Caches::Fill))?)?;
+    let explanation = permitted.explanation();
+    let places = Places::of(explanation)?;
+    let (digest, home) = (explanation.digest.clone(), explanation.plan.home.clone());
+    // Made here, so that the record can name it.
+    let ids = explanation.lowered.ids;
+    drop(Home::open(&explanation.plan, &explanation.launch_digest, ids)?);
+    let look = |source| PrepareError::Look {
+        path: home.clone(),
+        source,
+    };
+    let identity = tree::identity(&home).ok_or_else(|| look(std::io::ErrorKind::NotFound.into()))?;
+    let earlier = Record::read(state, &digest)?;
+    if earlier
+        .as_ref()
+        .is_some_and(|record| record.state == Standing::Begun)
+    {
+        tree::clear(&home, &places.trees).map_err(look)?;
+    }
+    let write = |standing| Record::new(&digest, identity, now(), standing).write(state);
+    write(Standing::Begun)?;
+    let (first, limit) = (Watch::new(&home, &places, waiting), LONGEST);
+    let once = greet(person, alias, (Caches::Fill, limit), waiting.interrupted, &|told| {
+        first.tell(told);
+    })?;
+    let failure = failure(alias, once, first.is_stalled());
+    let fetched = match &failure {
+        None => true,
+        Some(PrepareError::NotUp { trouble, cause, .. }) => {
+            matches!(trouble, Trouble::Ended(_) | Trouble::Closed)
+                && !cause.is_some_and(Cause::is_of_fetching)
+        }
+        Some(PrepareError::Look { .. }) => false,
+    };
+    if !fetched {
+        return Err(failure.map_or_else(|| look(std::io::ErrorKind::Other.into()), |it| it).into());
+    }
+    let offline = failure.is_none() && places.offline && {
+        let known = (Caches::Try, CACHED);
+        let once = greet(person, alias, known, waiting.interrupted, &|_| {})?;
+        once.trouble.is_none()
+    };
+    let done = Done {
+        answered: failure.is_none(),
+        offline,
+        tree: tree::hashed(&home, &places.holds).map_err(look)?,
+    };
+    write(Standing::Done(done.clone()))?;
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    let before = earlier.as_ref().and_then(|record| record.done(&home));
+    let changed = before.is_some_and(|before| other(&before.tree, &done.tree));
+    Ok(Prepared {
+        digest,
+        home,
+        done,
+        changed,
+    })
+}
+
+fn other(before: &Tree, now: &Tree) -> bool {
+    match (&before.sha256, &now.sha256) {
+        (Some(before), Some(now)) => before != now,
+        // Too large to be hashed whole.
+        _ => before != now,
+    }
+}
+
+/// Why it did not come up; nothing where it did.
+fn failure(alias: &Alias, once: Once, stalled: bool) -> Option<PrepareError> {
+    let Once { trouble, said } = once;
+    let trouble = match trouble? {
+        Trouble::Interrupted if stalled => Trouble::Mute {
+            method: "initialize",
+            limit: STALLED,
+        },
+        other => other,
+    };
+    let cause = match &trouble {
+        Trouble::Interrupted => None,
+        _ => Some(Cause::of(&said)),
+    };
+    Some(PrepareError::NotUp {
+        alias: alias.clone(),
+        cause: cause.filter(|cause| {
+            // One that lives on has not ended without a word.
+            *cause != Cause::ExitBeforeHandshake || matches!(trouble, Trouble::Ended(_))
+        }),
+        trouble,
+        said,
+    })
+}
+
+/// One child, confined, greeted and ended.
+fn greet(
+    person: &Person,
+    alias: &Alias,
+    (caches, limit): (Caches, Duration),
+    interrupted: &AtomicBool,
+    progress: &dyn Fn(Progress),
+) -> Result<Once, Error> {
+    let failed = |error| Error::from(LaunchError::Spawn(error));
+    let runtime = launch::runtime().map_err(failed)?;
+    // As `run`: ends what the server starts and leaves.
+    descendants::adopt().map_err(failed)?;
+    let start = async || -> Result<Running, Error> {
+        let explanation = launch::prepare(person, &request(alias, caches))?;
+        Ok(launch::launch(&mut launch::permit(explanation)?).await?)
+    };
+    let settings = Settings {
+        alias,
+        start: limit,
+        interrupted,
+        progress,
+        after_server: || drop(descendants::sweep()),
+    };
+    let once = runtime.block_on(read::greet(start, &settings, LINES));
+    descendants::sweep().map_err(failed)?;
+    once
+}
+
+fn request(alias: &Alias, caches: Caches) -> RunRequest {
+    RunRequest {
+        caches,
+        ..RunRequest::of(alias.clone())
+    }
+}
+
+/// Looks at what grows while the server is waited for.
+struct Watch<'a> {
+    home: &'a Path,
+    places: &'a Places,
+    counted: Vec<String>,
+    waiting: &'a Waiting<'a>,
+    seen: RefCell<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    size: Size,
+    names: BTreeSet<String>,
+    /// When it last grew.
+    grew: Duration,
+    /// Not counted before.
+    next: Duration,
+    stalled: bool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(home: &'a Path, places: &'a Places, waiting: &'a Waiting<'a>) -> Self {
+        let mut counted = places.keeps.clone();
+        if !counted.iter().any(String::is_empty) {
+            counted.push("tmp".to_owned());
+        }
+        let seen = Seen {
+            size: tree::size(home, &counted),
+            names: tree::names(home, &places.shows),
+            ..Seen::default()
+        };
+        Self {
+            home,
+            places,
+            counted,
+            waiting,
+            seen: RefCell::new(seen),
+        }
+    }
+
+    fn tell(&self, progress: Progress) {
+        let Progress::Waiting { since, .. } = progress else {
+            return;
+        };
+        let mut seen = self.seen.borrow_mut();
+        if since < seen.next {
+            return;
+        }
+        let begun = Instant::now();
+        let size = tree::size(self.home, &self.counted);
+        let names = tree::names(self.home, &self.places.shows);
+        seen.next = since.saturating_add(begun.elapsed().saturating_mul(SHARE));
+        if size != seen.size {
+            seen.grew = since;
+        }
+        seen.size = size;
+        let fresh = names.difference(&seen.names).cloned().collect();
+        seen.names = names;
+        (self.waiting.tell)(&Growth { since, size, fresh });
+        if since.saturating_sub(seen.grew) > STALLED {
+            seen.stalled = true;
+            self.waiting.interrupted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.seen.borrow().stalled
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a record says when")]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

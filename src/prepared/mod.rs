@@ -1,0 +1,182 @@
+//! What a runner fetched, in the private home: that it is there, so that a start within a host's
+//! time limit finds it.
+//!
+//! [`fetch`] starts the server for it, outside any time limit; [`tree`] counts and hashes what is
+//! there. The [`Record`] of it stands in `prepared/<first 16 digits of the digest>.json`: written
+//! as begun before anything is fetched and as done after, so that an interrupted fetch is known.
+//! A home that was removed or replaced since is not the one that was filled.
+//!
+//! Beside the path: `prepare`, `add` and `approve` write it, `launch::prepare` reads it.
+
+pub(crate) mod error;
+pub(crate) mod fetch;
+pub(crate) mod tree;
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::declaration::Digest;
+use crate::declaration::store::State;
+use crate::plan::runner::given::Cached;
+use crate::run::RunError;
+
+/// The folder of the state directory.
+const FOLDER: &str = "prepared";
+const VERSION: u32 = 1;
+
+/// What is known of one declaration's fetched files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Record {
+    version: u32,
+    digest: Digest,
+    /// Which directory was filled: its device and inode.
+    home: (u64, u64),
+    /// When.
+    pub(crate) time: Timestamp,
+    /// How far it came.
+    pub(crate) state: Standing,
+}
+
+/// How far a prepare came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Standing {
+    /// It was begun, and has not come to its end.
+    Begun,
+    /// All was fetched.
+    Done(Done),
+}
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Done {
+    /// Whether the server answered.
+    pub(crate) answered: bool,
+    /// Whether it came up by what is cached alone.
+    pub(crate) offline: bool,
+    /// What lies there.
+    pub(crate) tree: tree::Tree,
+}
+
+impl Record {
+    /// A record of now.
+    pub(crate) fn new(digest: &Digest, home: (u64, u64), time: Timestamp, state: Standing) -> Self {
+        Self {
+            version: VERSION,
+            digest: digest.clone(),
+            home,
+            time,
+            state,
+        }
+    }
+
+    /// The record of a declaration, if there is one.
+    ///
+    /// # Errors
+    /// A file that cannot be trusted or read, or is another declaration's.
+    pub(crate) fn read(state: &State, digest: &Digest) -> Result<Option<Self>, RunError> {
+        let Some(folder) = state.folder() else {
+            return Ok(None);
+        };
+        let Some(folder) = folder.folder(FOLDER, false)? else {
+            return Ok(None);
+        };
+        let name = name(digest);
+        let Some(text) = folder.read(&name)? else {
+            return Ok(None);
+        };
+        let unreadable = |problem: String| RunError::Unreadable {
+            path: folder.path().join(&name),
+            problem,
+        };
+        let record: Self =
+            serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        if record.version != VERSION {
+            return Err(unreadable(format!("its version is {}", record.version)));
+        }
+        if record.digest != *digest {
+            return Err(unreadable("it is another declaration's".to_owned()));
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write(&self, state: &State) -> Result<(), RunError> {
+        let text = serde_json::to_string(self)? + "\n";
+        let locked = state.make()?.lock()?;
+        Ok(locked.write_in(FOLDER, &name(&self.digest), &text)?)
+    }
+
+    /// What was fetched, where all was and the home is still the one.
+    pub(crate) fn done(&self, home: &Path) -> Option<&Done> {
+        match &self.state {
+            Standing::Done(done) if tree::identity(home) == Some(self.home) => Some(done),
+            _ => None,
+        }
+    }
+}
+
+/// What a run may rely on.
+pub(crate) fn cached(record: Option<&Record>, home: &Path) -> Cached {
+    match record.and_then(|record| record.done(home)) {
+        Some(done) if done.offline => Cached::Offline,
+        Some(_) => Cached::Prepared,
+        None => Cached::Unknown,
+    }
+}
+
+fn name(digest: &Digest) -> String {
+    format!("{}.json", digest.first_16())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest() -> Digest {
+        "ab".repeat(32).parse().unwrap()
+    }
+
+    fn record(state: Standing, home: &Path) -> Record {
+        let home = tree::identity(home).unwrap();
+        Record::new(&digest(), home, Timestamp::UNIX_EPOCH, state)
+    }
+
+    fn done(offline: bool) -> Standing {
+        Standing::Done(Done {
+            answered: true,
+            offline,
+            tree: tree::Tree::default(),
+        })
+    }
+
+    #[test]
+    fn a_run_relies_on_a_finished_fetch_into_this_very_home() {
+        let base = tempfile::tempdir().unwrap();
+        let (home, other) = (base.path().join("home"), base.path().join("other"));
+        std::fs::create_dir(&home).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        assert_eq!(cached(None, &home), Cached::Unknown);
+        for (state, expected) in [
+            (Standing::Begun, Cached::Unknown),
+            (done(false), Cached::Prepared),
+            (done(true), Cached::Offline),
+        ] {
+            let record = record(state, &home);
+            assert_eq!(cached(Some(&record), &home), expected);
+            assert_eq!(cached(Some(&record), &other), Cached::Unknown);
+            assert_eq!(cached(Some(&record), &base.path().join("gone")), Cached::Unknown);
+            let text = serde_json::to_string(&record).unwrap();
+            assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+        }
+        let text = r#"{"version":1,"digest":"x","home":[1,2],"time":"1970-01-01T00:00:00Z","state":"odd"}"#;
+        assert!(serde_json::from_str::<Record>(text).is_err());
+    }
+}
