@@ -116,6 +116,16 @@ const NUMBERS: &[(&str, i64)] = &[
     ("answered-no", 131),
     ("terminal-failed", 132),
     ("surface-unread", 133),
+    // why a server did not come up
+    ("missing-variable", 150),
+    ("wants-home", 151),
+    ("wants-socket", 152),
+    ("fetch-failed", 153),
+    ("tls-roots", 154),
+    ("native-build", 155),
+    ("exit-before-handshake", 156),
+    ("content-length", 157),
+    ("not-mcp", 158),
 ];
 
 /// The number of a JSON-RPC error with this code; `-31000` for a code that has none, which a

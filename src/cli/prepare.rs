@@ -25,7 +25,9 @@ use crate::prepared::tree::Tree;
 /// there by the variables that `get` lists as ours; done again, it fetches what is new. Stopped
 /// half-way it leaves a home in which the next one goes on.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  supervisor prepare weather\n  supervisor prepare weather --json")]
+#[command(
+    after_help = "Examples:\n  supervisor prepare weather\n  supervisor prepare weather --json"
+)]
 pub(crate) struct PrepareArgs {
     /// The server
     #[arg(value_name = "ALIAS")]
@@ -74,7 +76,9 @@ fn prepared(args: &PrepareArgs) -> Result<ExitCode, Error> {
             render::human(line);
         }
     };
-    say(&format!("preparing {alias}, confined (Ctrl-C stops that; what is fetched stays)\n"));
+    say(&format!(
+        "preparing {alias}, confined (Ctrl-C stops that; what is fetched stays)\n"
+    ));
     let prepared = match starting::prepare(&person, &state, alias, &watch, &say) {
         Ok(prepared) => prepared,
         Err(error @ Error::Prepare(_)) if !args.json => {

@@ -70,7 +70,9 @@ pub(super) fn prepare_first(
         return Ok(());
     };
     let alias = &explanation.alias;
-    let why = format!("{alias}: {runner} fetches what it runs, confined (Ctrl-C stops that; supervisor prepare {alias} goes on)");
+    let why = format!(
+        "{alias}: {runner} fetches what it runs, confined (Ctrl-C stops that; supervisor prepare {alias} goes on)"
+    );
     render::human(&format!("\n{}", render::paragraph("preparing", &why)));
     let say = |line: &str| {
         render::human(line);
@@ -174,7 +176,9 @@ pub(super) fn failed(person: &Person, state: &State, alias: &Alias, error: &Erro
         | Error::Prepare(PrepareError::NotUp { said, trouble, .. }) => (said, Some(trouble)),
         _ => (&[], None),
     };
-    let tail = said.get(said.len().saturating_sub(LINES)..).unwrap_or_default();
+    let tail = said
+        .get(said.len().saturating_sub(LINES)..)
+        .unwrap_or_default();
     if !tail.is_empty() {
         let tail = show::quoted(tail);
         render::human(&format!("the last it said beside the protocol:\n{tail}"));
@@ -184,7 +188,9 @@ pub(super) fn failed(person: &Person, state: &State, alias: &Alias, error: &Erro
     if matches!(trouble, Some(Trouble::Ended(_) | Trouble::Closed))
         && let Some(command) = why::cure(person, state, alias)
     {
-        render::human(&format!("to grant what stands out, and be asked about it:\n  {command}\n"));
+        render::human(&format!(
+            "to grant what stands out, and be asked about it:\n  {command}\n"
+        ));
     }
     code
 }

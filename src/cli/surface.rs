@@ -8,7 +8,6 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use super::starting::{self, Watch};
 use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
@@ -21,11 +20,12 @@ use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Caches, Person, RunRequest};
 use crate::policy;
 use crate::run::kept::Kept;
+use crate::surface::Surface;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
 use crate::surface::read::{self, Progress, Seen, Settings};
 use crate::surface::show::Page;
-use crate::surface::Surface;
+use jiff::Timestamp;
 
 /// Reads the surface of an approved server, shows it and asks. `earlier` is what was approved
 /// before, under this alias; what differs from it is shown then. Whether it is approved now.

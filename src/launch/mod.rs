@@ -27,7 +27,7 @@ pub(crate) mod spawn;
 mod watch;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nix::unistd::geteuid;
 use serde::Serialize;
@@ -50,9 +50,7 @@ use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
 use crate::plan::walk::Picture;
-use crate::plan::runner::given::Cached;
-use crate::plan::runner;
-use crate::plan::{Caches, Person, Plan, RunRequest, facts, resolve};
+use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Verdict};
 use crate::prepared;
 use crate::relay;
@@ -157,16 +155,9 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     let mut facts = facts::gather(&declared, &search_path, person, system.grants)?;
     let loans = facts.loans();
     let (lent, kept) = lend(&loans, ids);
-    let home = match request.ephemeral {
-        true => home::temporary_name(),
-        false => resolve::home(&launch_digest, &facts),
-    };
-    let unprepared = unprepared(request, &declared, asked.prepared.as_ref(), &home);
-    facts.cached = match request.caches {
-        Caches::Fill => Cached::Unknown,
-        Caches::Try => Cached::Offline,
-        Caches::AsPrepared | Caches::IfPrepared => prepared::cached(asked.prepared.as_ref(), &home),
-    };
+    let home = home_of(request, &launch_digest, &facts);
+    let told = prepared::told(request, &declared, asked.prepared.as_ref(), &home);
+    facts.cached = told.cached;
     let found = Some(&facts.program);
     let approval = asked
         .approvals
@@ -195,7 +186,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         watched: request.watched,
-        unprepared,
+        unprepared: told.unprepared,
         caches: request.caches,
         unchanged: facts.program.unchanged(),
         program,
@@ -207,18 +198,13 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     })
 }
 
-/// The runner that this start would leave to fetch what it runs, within a host's time. A home of
-/// one run alone is filled by that run in any case.
-fn unprepared(
-    request: &RunRequest,
-    declared: &Stdio,
-    record: Option<&prepared::Record>,
-    home: &Path,
-) -> Option<&'static str> {
-    let filled = record.is_some_and(|record| record.done(home).is_some());
-    let waits = !request.ephemeral && !filled;
-    let runner = runner::recognise(&declared.argv()).filter(|runner| waits && runner.fetches)?;
-    Some(runner.name)
+/// Where the private home is; that of one run alone has a name of its own.
+fn home_of(request: &RunRequest, launch: &LaunchDigest, facts: &HostFacts) -> PathBuf {
+    if request.ephemeral {
+        home::temporary_name()
+    } else {
+        resolve::home(launch, facts)
+    }
 }
 
 /// The same for who only looks: nothing waits to be launched.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::runner::given::{self, Ground};
 use super::runner;
+use super::runner::given::{self, Ground};
 use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
 use crate::declaration::{EnvName, LaunchDigest, ReadReason, Stdio};
 

@@ -238,20 +238,40 @@ fn what_fetches_no_package_by_its_name() {
 fn what_a_project_on_disk_says() {
     for (line, project, script) in [
         ("npm run start --prefix /p", Some("/p"), "start"),
-        ("npm --prefix=/p run start -- --prefix /q", Some("/p"), "start"),
+        (
+            "npm --prefix=/p run start -- --prefix /q",
+            Some("/p"),
+            "start",
+        ),
         ("pnpm -C /p run serve", Some("/p"), "serve"),
         ("yarn --cwd /p run serve", Some("/p"), "serve"),
         ("bun --cwd /p run index.ts", Some("/p"), "index.ts"),
-        ("uv --directory /p run server.py --port 1", Some("/p"), "server.py"),
-        ("uv run --project /p --with mcp==1.30.0 server", Some("/p"), "server"),
+        (
+            "uv --directory /p run server.py --port 1",
+            Some("/p"),
+            "server.py",
+        ),
+        (
+            "uv run --project /p --with mcp==1.30.0 server",
+            Some("/p"),
+            "server",
+        ),
         ("poetry -C /p run serve", Some("/p"), "serve"),
-        ("cargo run --manifest-path /p/Cargo.toml", Some("/p/Cargo.toml"), ""),
+        (
+            "cargo run --manifest-path /p/Cargo.toml",
+            Some("/p/Cargo.toml"),
+            "",
+        ),
         ("uv run server.py", None, "server.py"),
     ] {
         let runner = read(line).unwrap();
         assert!(runner.of_project, "{line}");
         assert_eq!(runner.project.as_deref(), project, "{line}");
-        assert_eq!(runner.script.as_deref().unwrap_or_default(), script, "{line}");
+        assert_eq!(
+            runner.script.as_deref().unwrap_or_default(),
+            script,
+            "{line}"
+        );
     }
     let pinned = |line: &str| read(line).unwrap().pinned;
     assert!(pinned("uv run --with mcp==1.30.0 x") && pinned("uv run x"));

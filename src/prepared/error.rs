@@ -40,11 +40,23 @@ fn because(cause: Option<&Cause>) -> String {
 }
 
 impl PrepareError {
+    /// Whether all was fetched, and it does not come up for a reason of its own.
+    #[must_use]
+    pub(crate) fn is_after_the_fetch(&self) -> bool {
+        match self {
+            Self::NotUp { trouble, cause, .. } => {
+                matches!(trouble, Trouble::Ended(_) | Trouble::Closed)
+                    && !cause.is_some_and(Cause::is_of_fetching)
+            }
+            Self::Look { .. } => false,
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotUp { cause, .. } => cause.map_or("not-prepared", Cause::code),
+            Self::NotUp { cause, .. } => cause.as_ref().map_or("not-prepared", Cause::code),
             Self::Look { .. } => "home-unusable",
         }
     }

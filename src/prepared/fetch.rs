@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::error::PrepareError;
-use super::tree::{self, Size, Tree};
+use super::tree::{self, Size};
 use super::{Done, Record, Standing};
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
@@ -120,71 +120,101 @@ pub(crate) fn fetch(
     waiting: &Waiting<'_>,
 ) -> Result<Prepared, Error> {
     let permitted = launch::permit(launch::explain(person, &request(alias, Caches::Fill))?)?;
-    let explanation = permitted.explanation();
-    let places = Places::of(explanation)?;
-    let (digest, home) = (explanation.digest.clone(), explanation.plan.home.clone());
-    // Made here, so that the record can name it.
-    let ids = explanation.lowered.ids;
-    drop(Home::open(&explanation.plan, &explanation.launch_digest, ids)?);
-    let look = |source| PrepareError::Look {
-        path: home.clone(),
-        source,
+    let filling = Filling::begin(state, permitted.explanation())?;
+    let (watch, limit) = (Watch::new(&filling, waiting), LONGEST);
+    let tell = |told| watch.tell(told);
+    let once = greet(
+        person,
+        alias,
+        (Caches::Fill, limit),
+        waiting.interrupted,
+        &tell,
+    )?;
+    let failure = match failure(alias, once, watch.is_stalled()) {
+        Some(failure) if !failure.is_after_the_fetch() => return Err(failure.into()),
+        other => other,
     };
-    let identity = tree::identity(&home).ok_or_else(|| look(std::io::ErrorKind::NotFound.into()))?;
-    let earlier = Record::read(state, &digest)?;
-    if earlier
-        .as_ref()
-        .is_some_and(|record| record.state == Standing::Begun)
-    {
-        tree::clear(&home, &places.trees).map_err(look)?;
-    }
-    let write = |standing| Record::new(&digest, identity, now(), standing).write(state);
-    write(Standing::Begun)?;
-    let (first, limit) = (Watch::new(&home, &places, waiting), LONGEST);
-    let once = greet(person, alias, (Caches::Fill, limit), waiting.interrupted, &|told| {
-        first.tell(told);
-    })?;
-    let failure = failure(alias, once, first.is_stalled());
-    let fetched = match &failure {
-        None => true,
-        Some(PrepareError::NotUp { trouble, cause, .. }) => {
-            matches!(trouble, Trouble::Ended(_) | Trouble::Closed)
-                && !cause.is_some_and(Cause::is_of_fetching)
-        }
-        Some(PrepareError::Look { .. }) => false,
-    };
-    if !fetched {
-        return Err(failure.map_or_else(|| look(std::io::ErrorKind::Other.into()), |it| it).into());
-    }
-    let offline = failure.is_none() && places.offline && {
+    let offline = failure.is_none() && filling.places.offline && {
         let known = (Caches::Try, CACHED);
         let once = greet(person, alias, known, waiting.interrupted, &|_| {})?;
         once.trouble.is_none()
     };
-    let done = Done {
-        answered: failure.is_none(),
-        offline,
-        tree: tree::hashed(&home, &places.holds).map_err(look)?,
-    };
-    write(Standing::Done(done.clone()))?;
-    if let Some(failure) = failure {
-        return Err(failure.into());
+    let prepared = filling.end(failure.is_none(), offline)?;
+    match failure {
+        Some(failure) => Err(failure.into()),
+        None => Ok(prepared),
     }
-    let before = earlier.as_ref().and_then(|record| record.done(&home));
-    let changed = before.is_some_and(|before| other(&before.tree, &done.tree));
-    Ok(Prepared {
-        digest,
-        home,
-        done,
-        changed,
-    })
 }
 
-fn other(before: &Tree, now: &Tree) -> bool {
-    match (&before.sha256, &now.sha256) {
-        (Some(before), Some(now)) => before != now,
-        // Too large to be hashed whole.
-        _ => before != now,
+/// A home that is being filled.
+struct Filling<'a> {
+    state: &'a State,
+    digest: Digest,
+    home: PathBuf,
+    identity: (u64, u64),
+    places: Places,
+    earlier: Option<Record>,
+}
+
+impl<'a> Filling<'a> {
+    /// Makes the home, removes what an interrupted prepare put together, and says that it begins.
+    fn begin(state: &'a State, explanation: &Explanation) -> Result<Self, Error> {
+        let places = Places::of(explanation)?;
+        let (digest, home) = (explanation.digest.clone(), explanation.plan.home.clone());
+        // Made here, so that the record can name it.
+        let ids = explanation.lowered.ids;
+        drop(Home::open(
+            &explanation.plan,
+            &explanation.launch_digest,
+            ids,
+        )?);
+        let gone = || look(&home, std::io::ErrorKind::NotFound.into());
+        let filling = Self {
+            state,
+            identity: tree::identity(&home).ok_or_else(gone)?,
+            earlier: Record::read(state, &digest)?,
+            digest,
+            places,
+            home,
+        };
+        let begun = |record: &Record| record.state == Standing::Begun;
+        if filling.earlier.as_ref().is_some_and(begun) {
+            let home = &filling.home;
+            tree::clear(home, &filling.places.trees).map_err(|error| look(home, error))?;
+        }
+        filling.write(Standing::Begun)?;
+        Ok(filling)
+    }
+
+    fn write(&self, standing: Standing) -> Result<(), Error> {
+        let record = Record::new(&self.digest, self.identity, now(), standing);
+        Ok(record.write(self.state)?)
+    }
+
+    /// Looks at what was fetched, and says that it was.
+    fn end(&self, answered: bool, offline: bool) -> Result<Prepared, Error> {
+        let tree = tree::hashed(&self.home, &self.places.holds);
+        let done = Done {
+            answered,
+            offline,
+            tree: tree.map_err(|error| look(&self.home, error))?,
+        };
+        self.write(Standing::Done(done.clone()))?;
+        let before = self.earlier.as_ref();
+        let before = before.and_then(|record| record.done(&self.home));
+        Ok(Prepared {
+            changed: before.is_some_and(|before| before.tree != done.tree),
+            digest: self.digest.clone(),
+            home: self.home.clone(),
+            done,
+        })
+    }
+}
+
+fn look(home: &Path, source: std::io::Error) -> PrepareError {
+    PrepareError::Look {
+        path: home.to_owned(),
+        source,
     }
 }
 
@@ -269,7 +299,8 @@ struct Seen {
 }
 
 impl<'a> Watch<'a> {
-    fn new(home: &'a Path, places: &'a Places, waiting: &'a Waiting<'a>) -> Self {
+    fn new(filling: &'a Filling<'_>, waiting: &'a Waiting<'a>) -> Self {
+        let (home, places) = (filling.home.as_path(), &filling.places);
         let mut counted = places.keeps.clone();
         if !counted.iter().any(String::is_empty) {
             counted.push("tmp".to_owned());

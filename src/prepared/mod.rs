@@ -17,9 +17,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::declaration::Digest;
 use crate::declaration::store::State;
+use crate::declaration::{Digest, Stdio};
+use crate::plan::runner;
 use crate::plan::runner::given::Cached;
+use crate::plan::{Caches, RunRequest};
 use crate::run::RunError;
 
 /// The folder of the state directory.
@@ -123,8 +125,39 @@ impl Record {
     }
 }
 
-/// What a run may rely on.
-pub(crate) fn cached(record: Option<&Record>, home: &Path) -> Cached {
+/// What a start relies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What is cached in the home.
+    pub(crate) cached: Cached,
+    /// The runner that has to fetch what it runs, since no prepare did. A home of one run alone
+    /// is filled by that run in any case.
+    pub(crate) unprepared: Option<&'static str>,
+}
+
+/// What a request relies on, in this home.
+pub(crate) fn told(
+    request: &RunRequest,
+    declared: &Stdio,
+    record: Option<&Record>,
+    home: &Path,
+) -> Told {
+    let found = cached(record, home);
+    let runner = runner::recognise(&declared.argv());
+    let waits = found == Cached::Unknown && !request.ephemeral;
+    Told {
+        cached: match request.caches {
+            Caches::Fill => Cached::Unknown,
+            Caches::Try => Cached::Offline,
+            Caches::AsPrepared | Caches::IfPrepared => found,
+        },
+        unprepared: runner
+            .filter(|runner| waits && runner.fetches)
+            .map(|runner| runner.name),
+    }
+}
+
+fn cached(record: Option<&Record>, home: &Path) -> Cached {
     match record.and_then(|record| record.done(home)) {
         Some(done) if done.offline => Cached::Offline,
         Some(_) => Cached::Prepared,
@@ -137,6 +170,7 @@ fn name(digest: &Digest) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make directories")]
 mod tests {
     use super::*;
 
@@ -172,7 +206,10 @@ mod tests {
             let record = record(state, &home);
             assert_eq!(cached(Some(&record), &home), expected);
             assert_eq!(cached(Some(&record), &other), Cached::Unknown);
-            assert_eq!(cached(Some(&record), &base.path().join("gone")), Cached::Unknown);
+            assert_eq!(
+                cached(Some(&record), &base.path().join("gone")),
+                Cached::Unknown
+            );
             let text = serde_json::to_string(&record).unwrap();
             assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
         }

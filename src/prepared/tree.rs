@@ -127,7 +127,11 @@ fn walk(
 ) -> io::Result<bool> {
     // A place that lies behind a link is another's.
     let here = |place: &String| without_links(&home.join(place)).ok().flatten();
-    let mut waiting: Vec<_> = places.iter().filter_map(here).map(|(path, _)| path).collect();
+    let mut waiting: Vec<_> = places
+        .iter()
+        .filter_map(here)
+        .map(|(path, _)| path)
+        .collect();
     let mut looked = 0_usize;
     while let Some(path) = waiting.pop() {
         // What a running server removes meanwhile is not there.
@@ -214,7 +218,9 @@ pub(crate) fn names(home: &Path, patterns: &[String]) -> BTreeSet<String> {
                 };
                 listed(place)
                     .into_iter()
-                    .filter(|name| matches(name) && (!name.starts_with('.') || begin.starts_with('.')))
+                    .filter(|name| {
+                        matches(name) && (!name.starts_with('.') || begin.starts_with('.'))
+                    })
                     .map(|name| place.join(name))
                     .collect::<Vec<_>>()
             };
@@ -225,7 +231,11 @@ pub(crate) fn names(home: &Path, patterns: &[String]) -> BTreeSet<String> {
                 continue;
             };
             if name.starts_with('@') {
-                names.extend(listed(&place).into_iter().map(|inner| format!("{name}/{inner}")));
+                names.extend(
+                    listed(&place)
+                        .into_iter()
+                        .map(|inner| format!("{name}/{inner}")),
+                );
             } else {
                 names.insert(name.trim_end_matches(".dist-info").to_owned());
             }

@@ -17,6 +17,8 @@ use super::replay::{self, Differs};
 use super::{End, Exit, sanitize};
 use crate::audit::Event;
 use crate::audit::event::Outcome;
+use crate::exit_codes::rpc_number;
+use crate::why::cause::Cause;
 
 /// What time brought.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -200,6 +202,15 @@ impl Gate {
         answer::error(Some(id), era::METHOD_NOT_FOUND, &message, None)
     }
 
+    /// Why the server did not come up, where that is what the host asked for: in our words, read
+    /// off the last of its own.
+    fn cause_of(&self, asked: &Asked, gone: &Gone) -> Option<Cause> {
+        let opening = ["initialize", era::DISCOVER].contains(&asked.method.as_str());
+        let ended = matches!(gone, Gone::Ended(_) | Gone::Mute);
+        self.cause
+            .filter(|_| opening && ended && !self.replay.is_ready())
+    }
+
     /// The answer to a request that the server will not answer.
     pub(super) fn ended(&self, id: &Id, asked: &Asked, gone: &Gone) -> Vec<u8> {
         let alias = &self.alias;
@@ -222,11 +233,17 @@ impl Gate {
                 None,
             ),
         };
-        let message = format!("server {alias} {fate} before it answered {}", what(asked));
+        let cause = self.cause_of(asked, gone);
+        let why = cause.map_or_else(String::new, |cause| format!("; {}", cause.text()));
+        let asked = what(asked);
+        let message = format!("server {alias} {fate} before it answered {asked}{why}");
         let (code, number, hint) = match gone {
             Gone::Slow(_) => ("start-timeout", answer::START_TIMEOUT, self.hint()),
             Gone::Stopped(_, End::Over(over)) => (over.code(), over.number(), over.hint(alias)),
-            _ => ("server-ended", answer::SERVER_ENDED, self.hint()),
+            _ => match cause {
+                Some(cause) => (cause.code(), rpc_number(cause.code()), self.hint()),
+                None => ("server-ended", answer::SERVER_ENDED, self.hint()),
+            },
         };
         let data = Data {
             code,

@@ -24,6 +24,7 @@ use super::replay::Replay;
 use super::{Counters, End, Exit, Refusal, Settings, sanitize};
 use crate::audit::Event;
 use crate::surface::Surface;
+use crate::why::cause::Cause;
 
 /// Requests of the host that may wait for the server.
 pub(super) const MAX_ASKED: usize = 4_096;
@@ -160,6 +161,8 @@ pub(super) struct Gate {
     /// No server is there: it ended, and the next request has it started again.
     pub(super) away: bool,
     pub(super) gone: Option<Gone>,
+    /// Why the server that ended last did not come up, if it did not.
+    pub(super) cause: Option<Cause>,
     /// What happened so far.
     pub(super) counters: Counters,
 }
@@ -183,6 +186,7 @@ impl Gate {
             effects: Vec::new(),
             away: false,
             gone: None,
+            cause: None,
             counters: Counters::default(),
         }
     }

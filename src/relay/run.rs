@@ -21,6 +21,7 @@ use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
 use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
+use crate::why::cause::Cause;
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -359,6 +360,7 @@ impl<'a> Run<'a> {
         }
         // Where it is known already why nothing comes, that stands.
         if self.gate.gone.is_none() {
+            self.gate.cause = Some(Cause::of(&self.record.last_lines()));
             let lines = self.gate.close(gone);
             self.down.add(lines);
         }

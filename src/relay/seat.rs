@@ -18,6 +18,7 @@ use super::run::{LEFTOVER, Run};
 use super::shutdown::{Shutdown, TERM};
 use super::{Bounds, End, Refusal, RelayError, Server, Start, answer};
 use crate::audit::Event;
+use crate::why::cause::Cause;
 
 /// Who sits there.
 pub(super) enum Seat {
@@ -138,6 +139,7 @@ impl Run<'_> {
             self.seat = Seat::Empty(now + self.gate.wait());
             return true;
         }
+        self.gate.cause = Some(Cause::of(&self.record.last_lines()));
         let lines = self.gate.died(exit);
         self.down.add(lines);
         let fate = answer::fate(exit);

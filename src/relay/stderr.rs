@@ -13,6 +13,8 @@ pub(super) const SHOWN: usize = 16 * 1_048_576;
 pub(super) const PENDING: usize = 262_144;
 /// Bytes kept of what the server said last.
 pub(super) const TAIL: usize = 65_536;
+/// As many lines tell why a server did not come up.
+const LAST: usize = 100;
 /// A line longer than this is shown as several.
 const LINE: usize = 8_192;
 
@@ -130,6 +132,14 @@ impl Record {
     /// Bytes of the server's that were not shown.
     pub(super) fn cut(&self) -> u64 {
         self.cut
+    }
+
+    /// The last lines of it.
+    pub(super) fn last_lines(&self) -> Vec<String> {
+        let lines = self.tail.lines().rev().take(LAST);
+        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        lines.reverse();
+        lines
     }
 
     /// What the server said last, escaped, a line each.

@@ -319,7 +319,8 @@ fn a_server_that_ends_at_once_is_told_of_to_the_first_request() {
         let mut host = Player::new(Kind::Pipes, words);
         thread::sleep(Duration::from_millis(100));
         let id = host.ask("initialize", json!({}));
-        assert_eq!(host.error(id).0, answer::SERVER_ENDED);
+        let number = crate::exit_codes::rpc_number("exit-before-handshake");
+        assert_eq!(host.error(id).0, number);
         let code = if words.contains(&"3") { 3 } else { 134 };
         assert_eq!(host.end().0.exit_code(), code);
     }

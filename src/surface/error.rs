@@ -71,6 +71,9 @@ pub enum Trouble {
         /// How many are read.
         limit: usize,
     },
+    /// Messages with headers, as language servers write them.
+    #[error("it frames its messages by Content-Length")]
+    Framed,
     /// More than is kept.
     #[error("what it offers is more than the {} MiB that are kept of a surface", limit >> 20)]
     TooLarge {

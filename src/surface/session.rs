@@ -15,6 +15,7 @@ use super::reading::{Era, Reading, client};
 use super::wire::{Event, Wire};
 use crate::relay::answer;
 use crate::relay::peer::Heard;
+use crate::why::cause;
 
 /// Pages of one list, and entries of all lists of one reading.
 const PAGES: usize = 1_000;
@@ -283,7 +284,12 @@ impl<'a> Session<'a> {
             Event::Heard(Heard::Notice { method }) => {
                 self.changed |= method.ends_with("/list_changed");
             }
-            Event::Heard(Heard::Junk(line)) => self.wire.quarantine(&line),
+            Event::Heard(Heard::Junk(line)) => {
+                self.wire.quarantine(&line);
+                if cause::is_header(&line) {
+                    return Err(Trouble::Framed);
+                }
+            }
             Event::Heard(Heard::TooLong) => return Err(Trouble::TooLong),
             Event::Ended(exit) => return Err(Trouble::Ended(answer::fate(exit))),
             Event::Closed => {

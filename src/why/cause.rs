@@ -4,7 +4,7 @@
 //! programs; what is told of it is ours, so that nothing a server writes reaches a host by this
 //! way. `docs/troubleshooting.md` has a part for each code.
 
-use super::said::Said;
+use super::said::{STDOUT, Said};
 
 /// Why a server did not come up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,6 +129,13 @@ const ABSENT: [&str; 9] = [
     "not logged in",
 ];
 
+/// Whether a line is the header by which language servers frame their messages.
+#[must_use]
+pub(crate) fn is_header(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default().trim();
+    name.eq_ignore_ascii_case("content-length")
+}
+
 impl Cause {
     /// The cause that shows in the lines of a server that ended before it answered, or that
     /// answered with what cannot be read; standard output that is no message is among them.
@@ -141,10 +148,14 @@ impl Cause {
                 .any(|line| words.iter().any(|word| line.contains(word)))
         };
         let both = |line: &String, words: &[&str], more: &[&str]| {
-            words.iter().any(|word| line.contains(word)) && more.iter().any(|word| line.contains(word))
+            words.iter().any(|word| line.contains(word))
+                && more.iter().any(|word| line.contains(word))
         };
         let shows = |cause: &Self| match cause {
-            Self::ContentLength => has(&["(stdout) content-length:"]),
+            Self::ContentLength => {
+                let header = |line: &String| line.strip_prefix(STDOUT).is_some_and(is_header);
+                lines.iter().any(header)
+            }
             Self::TlsRoots => said.distrusts(),
             Self::NativeBuild => said.header().is_some() || said.gyp() || has(&BUILD),
             Self::FetchFailed => has(&FETCH),
@@ -154,12 +165,14 @@ impl Cause {
             Self::NotMcp => said.junk() > 0,
             Self::ExitBeforeHandshake => true,
         };
-        ALL.into_iter().find(shows).unwrap_or(Self::ExitBeforeHandshake)
+        ALL.into_iter()
+            .find(shows)
+            .unwrap_or(Self::ExitBeforeHandshake)
     }
 
     /// The stable code.
     #[must_use]
-    pub(crate) const fn code(self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::MissingVariable => "missing-variable",
             Self::WantsHome => "wants-home",
@@ -177,9 +190,13 @@ impl Cause {
     #[must_use]
     pub(crate) const fn text(self) -> &'static str {
         match self {
-            Self::MissingVariable => "it says that a variable is missing, which it gets by -e alone",
+            Self::MissingVariable => {
+                "it says that a variable is missing, which it gets by -e alone"
+            }
             Self::WantsHome => "it looks for files of your home, which it does not see",
-            Self::WantsSocket => "it wants a service of this machine, whose socket it does not reach",
+            Self::WantsSocket => {
+                "it wants a service of this machine, whose socket it does not reach"
+            }
             Self::FetchFailed => "what it runs could not be fetched",
             Self::TlsRoots => "it does not trust who signed a certificate",
             Self::NativeBuild => "native code that it needs did not build",
@@ -205,19 +222,46 @@ mod tests {
     #[test]
     fn what_servers_say_and_what_it_comes_from() {
         for (text, cause) in [
-            ("Error: BRAVE_API_KEY environment variable is required", Cause::MissingVariable),
+            (
+                "Error: BRAVE_API_KEY environment variable is required",
+                Cause::MissingVariable,
+            ),
             ("KeyError: 'API_TOKEN'", Cause::MissingVariable),
-            ("npm error code E404\nnpm error 404 Not Found - GET https://r/x", Cause::FetchFailed),
+            (
+                "npm error code E404\nnpm error 404 Not Found - GET https://r/x",
+                Cause::FetchFailed,
+            ),
             ("npm ERR! code ENOTFOUND", Cause::FetchFailed),
             ("npm error code SELF_SIGNED_CERT_IN_CHAIN", Cause::TlsRoots),
-            ("error: Failed to fetch: `https://pypi.org/simple/x/`\n  Caused by: dns error", Cause::FetchFailed),
-            ("error: Failed to fetch: `x`\n Caused by: invalid peer certificate: UnknownIssuer", Cause::TlsRoots),
-            ("  × No solution found when resolving tool dependencies:", Cause::FetchFailed),
+            (
+                "error: Failed to fetch: `https://pypi.org/simple/x/`\n  Caused by: dns error",
+                Cause::FetchFailed,
+            ),
+            (
+                "error: Failed to fetch: `x`\n Caused by: invalid peer certificate: UnknownIssuer",
+                Cause::TlsRoots,
+            ),
+            (
+                "  × No solution found when resolving tool dependencies:",
+                Cause::FetchFailed,
+            ),
             ("gyp ERR! build error", Cause::NativeBuild),
-            ("x.c:1:10: fatal error: Python.h: No such file or directory", Cause::NativeBuild),
-            ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock", Cause::WantsSocket),
-            ("Error: ENOENT: no such file or directory, open '/h/.config/x/token.json'", Cause::WantsHome),
-            ("could not find credentials in ~/.aws/credentials", Cause::WantsHome),
+            (
+                "x.c:1:10: fatal error: Python.h: No such file or directory",
+                Cause::NativeBuild,
+            ),
+            (
+                "Cannot connect to the Docker daemon at unix:///var/run/docker.sock",
+                Cause::WantsSocket,
+            ),
+            (
+                "Error: ENOENT: no such file or directory, open '/h/.config/x/token.json'",
+                Cause::WantsHome,
+            ),
+            (
+                "could not find credentials in ~/.aws/credentials",
+                Cause::WantsHome,
+            ),
             ("(stdout) Content-Length: 52", Cause::ContentLength),
             ("(stdout) Welcome to my program!", Cause::NotMcp),
             ("Segmentation fault", Cause::ExitBeforeHandshake),
@@ -232,7 +276,10 @@ mod tests {
     fn each_has_a_code_and_a_part_of_the_guide() {
         let guide = include_str!("../../docs/troubleshooting.md");
         for cause in ALL {
-            assert!(guide.contains(&format!("## `{}`", cause.code())), "{cause:?}");
+            assert!(
+                guide.contains(&format!("## `{}`", cause.code())),
+                "{cause:?}"
+            );
             assert!(guide.contains(cause.text()), "{cause:?}");
         }
     }

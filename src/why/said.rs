@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The label of lines that came from standard output.
-const STDOUT: &str = "(stdout) ";
+pub(super) const STDOUT: &str = "(stdout) ";
 
 /// The last lines that a server said.
 pub(super) struct Said<'a> {

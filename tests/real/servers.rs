@@ -52,6 +52,9 @@ impl Case<'_> {
         add.env("PATH", &self.path);
         let (code, screen) = context.terminal(add, "y");
         assert_eq!(code, 0, "{screen}");
+        let mut prepare = context.supervisor(&["prepare", "real"]);
+        prepare.env("PATH", &self.path);
+        install::run(&mut prepare);
 
         let mut direct = context.command(self.argv[0]);
         direct.args(&self.argv[1..]).env("PATH", &self.path);

@@ -235,14 +235,22 @@ mod tests {
     fn names_go_by_the_declaration_alone_and_yield_to_the_persons() {
         let npm = ["npm_config_prefer_offline", "npm_config_update_notifier"];
         assert_eq!(ours("npx -y pkg", &[]), npm);
-        assert_eq!(ours("/opt/bin/npx -y pkg@1.2.3", &["NPM_CONFIG_PREFER_OFFLINE"]), [npm[1]]);
+        assert_eq!(
+            ours("/opt/bin/npx -y pkg@1.2.3", &["NPM_CONFIG_PREFER_OFFLINE"]),
+            [npm[1]]
+        );
         // Offline for good only what has one version for good.
         assert_eq!(ours("uvx pkg==1.2.3", &[]), ["UV_OFFLINE"]);
         assert!(ours("uvx pkg", &[]).is_empty());
         assert!(ours("uvx pkg==1.2.3", &["UV_OFFLINE"]).is_empty());
         assert_eq!(
             ours("uv --directory /p run server.py", &[]),
-            ["UV_FROZEN", "UV_ISOLATED", "UV_OFFLINE", "UV_PROJECT_ENVIRONMENT"]
+            [
+                "UV_FROZEN",
+                "UV_ISOLATED",
+                "UV_OFFLINE",
+                "UV_PROJECT_ENVIRONMENT"
+            ]
         );
         assert!(ours("npm run start", &[]).is_empty() && ours("/bin/cat", &[]).is_empty());
     }
@@ -253,7 +261,11 @@ mod tests {
             let stdio = stdio(line, &[]);
             let runner = recognise(&stdio.argv()).unwrap();
             let ours = names(&stdio);
-            let ground = Ground { home: "/h", cached, locked };
+            let ground = Ground {
+                home: "/h",
+                cached,
+                locked,
+            };
             let given = of(&runner).unwrap().unwrap();
             given
                 .variables(&runner, &ours, ground)
@@ -261,7 +273,10 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         use Cached::{Offline, Prepared, Unknown};
-        let (prefer, quiet) = ("npm_config_prefer_offline=true", "npm_config_update_notifier=false");
+        let (prefer, quiet) = (
+            "npm_config_prefer_offline=true",
+            "npm_config_update_notifier=false",
+        );
         assert_eq!(of_run("npx pkg", Unknown, None), [quiet]);
         assert_eq!(of_run("npx pkg", Prepared, None), [prefer, quiet]);
         assert!(of_run("uvx pkg==1.2.3", Prepared, None).is_empty());
@@ -272,7 +287,10 @@ mod tests {
             of_run(project, Offline, Some(true)),
             ["UV_FROZEN=1", "UV_OFFLINE=1", environment]
         );
-        assert_eq!(of_run(project, Offline, Some(false)), ["UV_ISOLATED=1", environment]);
+        assert_eq!(
+            of_run(project, Offline, Some(false)),
+            ["UV_ISOLATED=1", environment]
+        );
         // In the directory that it may write it does as it always does.
         assert_eq!(of_run(project, Unknown, None), [environment]);
     }
