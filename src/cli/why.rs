@@ -138,7 +138,10 @@ fn nothing(page: &mut Page, explanation: &Explanation) {
     let runs = text::words(explanation.plan.argv.iter().map(String::as_str));
     page.item(
         "",
-        &format!("it most likely fails the same way unconfined: {runs}"),
+        &format!(
+            "it most likely fails the same way unconfined: {runs}; where it does not, it wants \
+             one of your variables, of which it gets none but those that are named: -e NAME"
+        ),
     );
 }
 

@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use self::disk::Disks;
+pub(super) use self::disk::Disks;
 use self::memory::{Memory, Whose};
 use self::pace::Crowd;
 use crate::confine::linux::cgroup::Cgroup;
@@ -39,17 +39,28 @@ pub(super) struct Watch {
     clock: Pin<Box<Sleep>>,
 }
 
+/// The disks that a server may write to, as they are before it starts.
+///
+/// # Errors
+/// One cannot be looked at.
+pub(super) fn disks(plan: &Plan) -> io::Result<Disks> {
+    let places = [Some(plan.home.as_path()), plan.dir.as_deref()];
+    Disks::of(places.into_iter().flatten())
+}
+
 impl Watch {
     /// Begins to watch the server whose first process has this number; `namespaces` tells whether
-    /// that one and its child are ours, and which file systems in memory it has.
+    /// that one and its child are ours, and which file systems in memory it has. Its disks were
+    /// looked at before: it may have filled one by now.
     ///
     /// # Errors
-    /// `/proc` or a disk cannot be looked at.
+    /// `/proc` cannot be looked at.
     pub(super) fn begin(
         plan: &Plan,
         main: u32,
         namespaces: Option<&[PathBuf]>,
         cgroup: Option<Cgroup>,
+        disks: Disks,
     ) -> io::Result<Self> {
         let whose = match namespaces {
             Some(in_memory) => Whose {
@@ -64,8 +75,6 @@ impl Watch {
                 in_memory: Vec::new(),
             },
         };
-        let dir = plan.dir.as_deref();
-        let places = [Some(plan.home.as_path()), dir];
         Ok(Self {
             memory_limit: plan.limits.memory,
             processes_limit: plan.limits.processes,
@@ -73,7 +82,7 @@ impl Watch {
             cgroup,
             memory: Memory::new(whose)?,
             crowd: Crowd::default(),
-            disks: Disks::of(places.into_iter().flatten())?,
+            disks,
             processors: available_parallelism()
                 .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
             clock: Box::pin(sleep_until(Instant::now())),

@@ -67,6 +67,13 @@ pub(crate) fn caller_value(name: &EnvName) -> Option<String> {
     env::var_os(name.as_str())?.into_string().ok()
 }
 
+/// The names of all variables of the caller's environment that are text.
+#[must_use]
+pub(crate) fn caller_names() -> Vec<EnvName> {
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    names.filter_map(|name| name.parse().ok()).collect()
+}
+
 impl SearchPath {
     /// The entries of a `PATH`: relative, empty and non-UTF-8 ones dropped, each once, in order.
     /// [`DEFAULT_PATH`] where none is left.

@@ -39,7 +39,7 @@ pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
         found.extend(missing::commands(judge));
         found.extend(missing::variables(judge));
         if !found.iter().any(|finding| finding.cause) {
-            found.extend(missing::read_by_script(judge));
+            found.extend(missing::read_by_it(judge));
         }
         if end != End::Before {
             last_resort(&mut found);

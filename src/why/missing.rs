@@ -1,6 +1,7 @@
 //! What a server lacks that shows in what it says, or in its script, rather than in what it was
 //! refused: variables, programs, certificates, headers; and what brings each.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::attempt::Target;
@@ -99,26 +100,41 @@ fn variable(judge: &Judge<'_>, name: &str) -> Option<Finding> {
     Some(finding)
 }
 
-/// Variables that the script it runs reads, that are set here and that it does not get.
-pub(super) fn read_by_script(judge: &Judge<'_>) -> Vec<Finding> {
+/// Variables that are set here and that it does not get: those its script reads, else those
+/// whose names its program or its arguments hold.
+pub(super) fn read_by_it(judge: &Judge<'_>) -> Vec<Finding> {
     let plan = &judge.explanation().plan;
-    let scripts = plan
+    let files: Vec<PathBuf> = plan
         .argv
         .iter()
         .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
+        .filter(|path| path.is_absolute())
+        .collect();
+    let ungiven = |name: &EnvName| given(judge, name.as_str()).is_none();
+    let here = facts::caller_names().into_iter().filter(ungiven);
+    let here: BTreeSet<String> = here.map(|name| name.as_str().to_owned()).collect();
+    let texts = files.iter().filter_map(|path| world::text(path));
+    let mut names: Vec<String> = texts
+        .flat_map(|text| super::script::variables(&text))
+        .filter(|name| here.contains(name))
+        .collect();
+    if names.is_empty() {
+        let settings = here.iter().filter(|name| super::script::is_setting(name));
+        let mut contents: Vec<Vec<u8>> = plan.argv.iter().map(|word| word.clone().into()).collect();
+        let programs = files.iter().chain([&plan.exec]);
+        contents.extend(programs.filter_map(|path| world::bytes(path)));
+        let holds = |name: &str| {
+            contents.iter().any(|content| {
+                let mut parts = content.windows(name.len());
+                parts.any(|part| part == name.as_bytes())
+            })
+        };
+        names = settings.filter(|name| holds(name)).cloned().collect();
+    }
     let mut found: Vec<Finding> = Vec::new();
-    for text in scripts.filter_map(|path| world::text(&path)) {
-        for name in super::script::variables(&text) {
-            let set = name
-                .parse()
-                .ok()
-                .and_then(|name| facts::caller_value(&name))
-                .is_some();
-            let new = !found.iter().any(|known| known.what == name);
-            if given(judge, &name).is_none() && set && new {
-                found.extend(variable(judge, &name));
-            }
+    for name in names {
+        if !found.iter().any(|known| known.what == name) {
+            found.extend(variable(judge, &name));
         }
     }
     if let [only] = found.as_mut_slice() {
@@ -131,12 +147,20 @@ pub(super) fn read_by_script(judge: &Judge<'_>) -> Vec<Finding> {
 pub(super) fn commands(judge: &Judge<'_>) -> Vec<Finding> {
     let granted = judge.offer.search_path();
     let mut found = Vec::new();
+    let without = given(judge, "PATH") != Some(true);
+    if without && judge.said.parts() {
+        found.extend(variable(judge, "PATH").map(Finding::cause));
+    }
     for name in judge.said.commands() {
         let here = |directory: &PathBuf| {
             let path = directory.join(&name);
             (world::kind(&path) == Some(Kind::File)).then_some(path)
         };
         if granted.0.iter().find_map(here).is_some() {
+            // It may execute it, and is not told where it is.
+            if without && found.is_empty() {
+                found.extend(variable(judge, "PATH").map(Finding::cause));
+            }
             continue;
         }
         found.push(match facts::search_path().0.iter().find_map(here) {

@@ -54,6 +54,15 @@ const MISSING: [&str; 16] = [
     "set ",
 ];
 
+/// Words of advice on what is shown: a variable beside them is nothing that a program lacks.
+const ADVICE: [&str; 5] = [
+    "backtrace",
+    "ignored due to",
+    "silence",
+    "stack trace",
+    "suppress",
+];
+
 /// Names in capitals that are no variables: codes of errors.
 const CODES: [&str; 14] = [
     "CERT_",
@@ -154,7 +163,8 @@ impl<'a> Said<'a> {
         let mut found: Vec<String> = Vec::new();
         for line in self.lines {
             let lower = line.to_lowercase();
-            if !MISSING.iter().any(|word| lower.contains(word)) {
+            let of = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+            if !of(&MISSING) || of(&ADVICE) {
                 continue;
             }
             // Not what stands in a path, or in a name with hyphens.
@@ -180,16 +190,21 @@ impl<'a> Said<'a> {
 
     /// A header that a compiler did not find.
     pub(super) fn header(&self) -> Option<String> {
-        let line = self.lines.iter().find(|line| {
-            line.contains("fatal error:")
-                && (line.contains("No such file") || line.contains("not found"))
-        })?;
-        let rest = line.split("fatal error:").nth(1)?;
-        let name = rest.trim_start().trim_start_matches(['\'', '"', '<']);
-        let end = name
-            .find(|c: char| "'\">: ".contains(c))
-            .unwrap_or(name.len());
-        name.get(..end).map(str::to_owned)
+        self.lines.iter().find_map(|line| {
+            let rest = line.split("fatal error:").nth(1)?;
+            let name = rest.trim_start().trim_start_matches(['\'', '"', '<']);
+            let (name, after) =
+                name.split_at_checked(name.find(|c: char| "'\">: ".contains(c))?)?;
+            let missing = ["No such file", "file not found", "not found"];
+            let after = after.trim_start_matches(['\'', '"', '>', ':', ' ']);
+            let missing = missing.iter().any(|said| after.starts_with(said));
+            missing.then(|| name.to_owned())
+        })
+    }
+
+    /// Whether a compiler did not find its own parts, which it looks for from where it was found.
+    pub(super) fn parts(&self) -> bool {
+        self.has("fatal error: cannot execute")
     }
 
     /// Whether node-gyp failed.
@@ -214,6 +229,12 @@ impl<'a> Said<'a> {
                 let (name, after) = rest.split_once(' ')?;
                 after.starts_with("ENOENT").then_some(name)
             });
+            let go = line.split("exec: \"").nth(1).and_then(|rest| {
+                let (name, after) = rest.split_once('"')?;
+                after
+                    .starts_with(": executable file not found")
+                    .then_some(name)
+            });
             let python = line
                 .split("FileNotFoundError: [Errno 2] No such file or directory: ")
                 .nth(1);
@@ -222,6 +243,7 @@ impl<'a> Said<'a> {
                 .flatten()
                 .filter_map(|rest| rest.rsplit(' ').next())
                 .chain(spawned)
+                .chain(go)
                 .chain(python);
             let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
             let plain =
@@ -292,6 +314,18 @@ mod tests {
             ),
             ("I AM READY", &[]),
             ("/tmp/x-D5QHV6/x.sh: TOKEN: parameter not set", &["TOKEN"]),
+            (
+                "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+                &[],
+            ),
+            (
+                "set `export UV_LINK_MODE=copy` or use `--link-mode=copy` to suppress this warning.",
+                &[],
+            ),
+            (
+                "Warning: The 'NO_COLOR' env is ignored due to the 'FORCE_COLOR' env being set.",
+                &[],
+            ),
         ] {
             let lines = lines(text);
             assert_eq!(Said::new(&lines).variables(), names, "{text}");
@@ -321,6 +355,7 @@ mod tests {
                 "FileNotFoundError: [Errno 2] No such file or directory: 'jq'",
                 "jq",
             ),
+            ("exec: \"jq\": executable file not found in $PATH", "jq"),
         ] {
             let lines = lines(text);
             let found: Vec<String> = Said::new(&lines).commands().into_iter().collect();
@@ -330,6 +365,10 @@ mod tests {
         assert!(Said::new(&none).commands().is_empty());
         let gcc = lines("x.c:1:10: fatal error: sqlite3.h: No such file or directory");
         assert_eq!(Said::new(&gcc).header().as_deref(), Some("sqlite3.h"));
+        let parts = "gcc: fatal error: cannot execute 'cc1': execvp: No such file or directory";
+        let parts = lines(parts);
+        let said = Said::new(&parts);
+        assert!(said.header().is_none() && said.parts());
         let clang = lines("x.c:1:10: fatal error: 'node/api.h' file not found");
         assert_eq!(Said::new(&clang).header().as_deref(), Some("node/api.h"));
     }

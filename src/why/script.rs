@@ -43,6 +43,37 @@ pub(super) fn variables(text: &str) -> Vec<String> {
     once
 }
 
+/// Whether a name is one that only what needs it is given: a credential, an address, a setting of
+/// one program's. The words of a session and of runtimes are none.
+pub(super) fn is_setting(name: &str) -> bool {
+    const PARTS: [&str; 20] = [
+        "ACCOUNT",
+        "API",
+        "AUTH",
+        "CLIENT",
+        "CONFIG",
+        "CREDENTIALS",
+        "DATABASE",
+        "DSN",
+        "ENDPOINT",
+        "HOST",
+        "ID",
+        "KEY",
+        "PASSWORD",
+        "PROFILE",
+        "REGION",
+        "SECRET",
+        "SERVER",
+        "TOKEN",
+        "URI",
+        "URL",
+    ];
+    const OTHERS: [&str; 5] = ["DBUS_", "GPG_", "SSH_", "SUPERVISOR_", "XDG_"];
+    name.contains('_')
+        && !OTHERS.iter().any(|other| name.starts_with(other))
+        && name.split('_').any(|part| PARTS.contains(&part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +85,8 @@ mod tests {
         let python =
             "#!/usr/bin/python3\nimport os\nos.environ['A_KEY']\nos.getenv(\"B\")\nx = f'${C}'";
         assert_eq!(variables(python), ["A_KEY", "B"]);
+        assert!(is_setting("WEATHER_API_KEY") && is_setting("GRAFANA_URL"));
+        assert!(!is_setting("XDG_CONFIG_HOME") && !is_setting("LC_ALL") && !is_setting("HOME"));
         assert_eq!(variables("#!/bin/sh\ntest \"${TOKEN}\" = $1$2"), ["TOKEN"]);
     }
 }

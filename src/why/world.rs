@@ -49,6 +49,13 @@ pub(super) fn text(path: &Path) -> Option<String> {
     small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
+/// A file whole, programs included.
+pub(super) fn bytes(path: &Path) -> Option<Vec<u8>> {
+    const LARGEST: u64 = 1 << 26;
+    let small = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+    small.then(|| fs::read(path).ok()).flatten()
+}
+
 /// Whether a private home holds anything but its temporary directory.
 pub(super) fn keeps_files(home: &Path) -> bool {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();

@@ -184,14 +184,14 @@ impl Victim {
         let mut command = context.command(&TestContext::program("fixture-probe"));
         command.arg("stay").env("VICTIM_SECRET", "of the victim");
         let streams = || Stdio::null();
-        Self(
-            command
-                .stdin(streams())
-                .stdout(streams())
-                .stderr(streams())
-                .spawn()
-                .unwrap(),
-        )
+        let child = command.stdin(streams()).stdout(streams()).stderr(streams());
+        let victim = Self(child.spawn().unwrap());
+        // The call that starts it may return before it is itself: as long as it has the caller's name.
+        let line = format!("/proc/{}/cmdline", victim.id());
+        while !std::fs::read(&line).unwrap().ends_with(b"stay\0") {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        victim
     }
 
     pub fn id(&self) -> String {

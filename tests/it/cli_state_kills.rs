@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 use crate::judge::{Over, done, refused};
 use crate::support::{TestContext, everybody, stderr};
 
-/// So many commands are killed, unless the time is up before.
-const KILLS: usize = 200;
-const TIME: Duration = Duration::from_secs(20);
+/// So many commands are killed.
+const KILLS: usize = 100;
 
 /// Numbers that look like chance and are the same each time.
 struct Chance(u64);
@@ -62,15 +61,17 @@ fn killed(context: &TestContext, words: &[&str], after: Duration) -> bool {
 }
 
 fn kill_for_a_while(context: &TestContext, known: &Mutex<Acknowledged>) -> (usize, usize) {
-    let (start, mut chance) = (Instant::now(), Chance(1));
-    let usual = {
+    let mut chance = Chance(1);
+    // About how long one takes, which changes with what else the machine does.
+    let mut usual = {
         let start = Instant::now();
         done(&context.run(&["add", "first", "--", "/bin/true"]));
         u64::try_from(start.elapsed().as_micros()).unwrap()
     };
     let (mut turn, mut kills, mut halves) = (0, 0, 0);
-    while kills < KILLS && start.elapsed() < TIME {
+    while kills < KILLS {
         turn += 1;
+        let before = kills;
         let alias = format!("k{turn}");
         let after = Duration::from_micros(chance.below(usual * 3 / 2));
         if chance.below(4) == 0 {
@@ -100,6 +101,11 @@ fn kill_for_a_while(context: &TestContext, known: &Mutex<Acknowledged>) -> (usiz
         } else {
             kills += 1;
         }
+        usual = if kills > before {
+            usual * 9 / 8 + 1
+        } else {
+            usual * 3 / 4 + 1
+        };
         halves += half_written(&context.path("home/.supervisor")).len();
     }
     (kills, halves)
@@ -151,7 +157,6 @@ fn s8_kills_beside_a_second_writer_lose_nothing() {
         }
         let (code, said) = context.host("base").end();
         assert_eq!(code, 0, "the approval is gone: {said}");
-        assert!(kills > KILLS / 4, "{kills} kills in {TIME:?}");
         println!(
             "{who:?}: {kills} kills, {halves} half-written files seen, {} declared, {} removed",
             known.declared.len(),
