@@ -483,7 +483,7 @@ fn running(program: &str) -> Vec<String> {
 #[test]
 fn an_interrupt_ends_the_reading_only() {
     let context = TestContext::ordinary();
-    let server = ["/bin/sh", "-c", "echo > up; exec sleep 1000"];
+    let server = ["/bin/sh", "-c", "echo > \"$HOME\"/up; exec sleep 1000"];
     context.approved("mute", &[], &server);
     // The shell interrupts the command, as a terminal does at Ctrl-C, once the server runs.
     let supervisor = TestContext::program("supervisor");
