@@ -28,12 +28,13 @@ use crate::launch::homes::{self, Gone};
 
 /// Folders of the state directory whose entries are called by a digest: what an entry is, how
 /// many digits its name has, and what follows them.
-const FOLDERS: [(&str, Kind, usize, &str); 8] = [
+const FOLDERS: [(&str, Kind, usize, &str); 9] = [
     ("approvals", Kind::Approval, 64, ".json"),
     ("surface", Kind::Surface, 64, ".json"),
     ("breaker", Kind::Record, 64, ""),
     ("era", Kind::Record, 16, ""),
     ("logs", Kind::Record, 16, ""),
+    ("pending", Kind::Record, 64, ".json"),
     ("prepared", Kind::Record, 16, ".json"),
     ("receipts", Kind::Record, 16, ""),
     ("why", Kind::Record, 16, ".json"),

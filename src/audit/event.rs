@@ -74,6 +74,18 @@ pub enum Event {
     },
     /// A call of a tool, at its end.
     Call(Box<Call>),
+    /// Something a server says of itself is not what was approved, each once a run.
+    Surface {
+        /// What it is.
+        kind: &'static str,
+        /// How it differs.
+        change: &'static str,
+        /// Its name, where one like that was approved.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Its pin.
+        sha256: String,
+    },
     /// The breaker opened, or closed.
     Breaker {
         /// `open` or `closed`.
@@ -135,6 +147,7 @@ impl Event {
             Self::Start { .. } => "start",
             Self::Refused { .. } => "refused",
             Self::Call(_) => "call",
+            Self::Surface { .. } => "surface",
             Self::Breaker { .. } => "breaker",
             Self::Fault { .. } => "fault",
             Self::Stop { .. } => "stop",

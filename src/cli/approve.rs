@@ -16,6 +16,7 @@ use crate::declaration::store::State;
 use crate::error::Error;
 use crate::plan::facts;
 use crate::policy;
+use crate::run::pending;
 
 /// Runs the command.
 pub(super) fn run(args: &ApproveArgs) -> ExitCode {
@@ -56,7 +57,7 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
         if !is_program {
             return Ok(ExitCode::SUCCESS);
         }
-    } else if now.surface != SurfaceState::Unapproved && !args.surface {
+    } else if now.surface != SurfaceState::Unapproved && !args.surface && !waits(&state, &now)? {
         let since = approvals
             .record(&now.digest)
             .map(|record| record.approved().to_string());
@@ -73,6 +74,12 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
         Ok(false) => Err(ApprovalError::NoSurface { alias }.into()),
         Err(error) => Ok(starting::failed(&person, &state, &args.alias, &error)),
     }
+}
+
+/// Whether runs saw something of the surface that is not what was approved.
+fn waits(state: &State, candidate: &Candidate) -> Result<bool, Error> {
+    let waiting = pending::read(state, &candidate.digest)?;
+    Ok(waiting.is_some_and(|waiting| waiting.withheld() > 0))
 }
 
 /// The first question; a no ends the command.

@@ -147,6 +147,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<list::List>("list"),
         schema::<super::logs::Logs>("logs"),
         schema::<super::prepare::Object>("prepare"),
+        schema::<super::tools::Tools>("tools"),
         schema::<prune::Pruned>("prune"),
         schema::<super::ps::Running>("ps"),
         schema::<Receipt>("receipt"),

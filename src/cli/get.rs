@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::GetArgs;
 use super::render;
-use super::row::{Row, transport};
+use super::row::{Row, surface, transport};
 use crate::approval::Approvals;
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::confine::Promise;
@@ -116,7 +116,10 @@ fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
     let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
     let mut known = candidate.approval.as_str().to_owned();
     if candidate.surface != SurfaceState::Unknown {
-        known.push_str(&format!(", its surface {}", candidate.surface.as_str()));
+        match surface(candidate, state) {
+            Ok(surface) => known.push_str(&format!(", its surface {}", surface.as_str())),
+            Err(error) => render::note(&format!("{}: {error}", candidate.alias)),
+        }
     }
     page.push_str(&render::paragraph("\n ", &known));
     render::human(&page)

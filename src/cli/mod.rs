@@ -37,6 +37,7 @@ mod run;
 mod set;
 mod starting;
 mod surface;
+mod tools;
 mod try_;
 mod why;
 
@@ -54,6 +55,7 @@ use doctor::DoctorArgs;
 use man::ManArgs;
 use policy_args::PolicyArgs;
 use prepare::PrepareArgs;
+use tools::ToolsArgs;
 
 use crate::declaration::Alias;
 
@@ -92,6 +94,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Explain(args) => explain::run(&args),
             Command::Why(args) => why::run(&args),
             Command::Logs(args) => logs::run(&args),
+            Command::Tools(args) => tools::run(&args),
             Command::Ps(args) => ps::run(&args),
             Command::List(args) => list::run(&args),
             Command::Get(args) => get::run(&args),
@@ -148,6 +151,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Explain(ExplainArgs),
     Why(WhyArgs),
     Logs(LogsArgs),
+    Tools(ToolsArgs),
     Ps(PsArgs),
     List(ListArgs),
     Get(GetArgs),

@@ -14,6 +14,7 @@ use crate::declaration::{Alias, Server, digest};
 use crate::error::Error;
 use crate::launch::running::{self, Holder, Seen};
 use crate::plan::facts;
+use crate::run::pending;
 use crate::text;
 
 /// `supervisor.ps.v1`.
@@ -35,8 +36,14 @@ struct Row {
     /// What started that.
     host: Option<String>,
     since: Option<String>,
-    /// Whether what it offers was approved.
+    /// Whether what it says of itself is offered.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["offered", "partly-withheld", "withheld"]))
+    )]
     surface: &'static str,
+    /// How many of its items runs withheld, since they are not what was approved.
+    withheld_items: usize,
     #[serde(flatten)]
     seen: Seen,
 }
@@ -62,21 +69,29 @@ fn servers() -> Result<Running, Error> {
             continue;
         }
         let home = digest::launch(&declaration.server);
-        let surface = match approvals.surface(&digest::digest(declaration)) {
-            Some(_) => "approved",
-            None => "unapproved",
+        let digest = digest::digest(declaration);
+        let waiting = pending::read(&state, &digest)?;
+        let withheld = waiting.map_or(0, |waiting| waiting.withheld());
+        let surface = match (approvals.surface(&digest), withheld) {
+            (None, _) => "withheld",
+            (Some(_), 0) => "offered",
+            (Some(_), _) => "partly-withheld",
         };
         let holders = running::holders(state.path(), home.home_name());
         let rows = holders
             .into_iter()
-            .filter_map(|holder| row(&alias, holder, surface));
+            .filter_map(|holder| row(&alias, holder, (surface, withheld)));
         servers.extend(rows);
     }
     Ok(Running { servers })
 }
 
 /// The row of a process that runs this alias; another may share its home.
-fn row(alias: &Alias, holder: Holder, surface: &'static str) -> Option<Row> {
+fn row(
+    alias: &Alias,
+    holder: Holder,
+    (surface, withheld_items): (&'static str, usize),
+) -> Option<Row> {
     let (of, command) = match Cli::try_parse_from(&holder.words).ok()?.command {
         Command::Run(args) => (args.alias, "run"),
         Command::Approve(args) => (args.alias, "approve"),
@@ -91,6 +106,7 @@ fn row(alias: &Alias, holder: Holder, surface: &'static str) -> Option<Row> {
         host: holder.host,
         since: holder.since.map(|since| since.to_string()),
         surface,
+        withheld_items,
         seen: running::seen(holder.process),
     })
 }
@@ -117,7 +133,18 @@ fn page(running: &Running) -> String {
         };
         let memory = text::size(row.seen.memory_bytes);
         page.item("process", &format!("{process}{several}, {memory}"));
-        page.item("surface", row.surface);
+        let surface = match row.surface {
+            "offered" => "offered".to_owned(),
+            "withheld" => format!(
+                "withheld, since nobody approved it: supervisor approve {} --surface",
+                row.alias
+            ),
+            _ => format!(
+                "offered but for {} items that are not what was approved: supervisor tools {} --pending",
+                row.withheld_items, row.alias
+            ),
+        };
+        page.item("surface", &surface);
         page.item("confined by", &row.seen.confined_by.join(", "));
         page.item("", &format!("all of it: supervisor explain {}", row.alias));
     }

@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use super::render;
 use crate::approval::Word;
-use crate::approval::candidate::{Candidate, NotStarted};
+use crate::approval::candidate::{Candidate, NotStarted, SurfaceState};
 use crate::approval::question;
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Declaration, Digest, Server, digest};
 use crate::launch::{homes, search};
 use crate::plan::left::{FileKind, FoundFile};
+use crate::run::{RunError, pending};
 use crate::text;
 
 /// So many things that runs left are shown.
@@ -58,6 +59,20 @@ pub(super) fn transport(declaration: &Declaration) -> &'static str {
     }
 }
 
+/// What is known of a surface, what runs saw of it counted in: one that was approved and is not
+/// what they saw is changed.
+///
+/// # Errors
+/// What runs kept of it cannot be read.
+pub(super) fn surface(candidate: &Candidate, state: &State) -> Result<SurfaceState, RunError> {
+    let waiting = pending::read(state, &candidate.digest)?;
+    let waits = waiting.is_some_and(|waiting| waiting.withheld() > 0);
+    Ok(match candidate.surface {
+        SurfaceState::Approved if waits => SurfaceState::Changed,
+        other => other,
+    })
+}
+
 impl Row {
     /// The row of a declaration that was looked at.
     pub(super) fn of(candidate: &Candidate) -> Self {
@@ -97,12 +112,18 @@ impl Row {
         let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
         let remains = search::remains(state, &candidate.digest, dir);
         let alias = &candidate.alias;
+        let surface = surface(candidate, state);
+        let known = surface.is_ok();
+        match surface {
+            Ok(surface) => self.surface = surface.as_str(),
+            Err(error) => render::note(&format!("{alias}: {error}")),
+        }
         for words in remains.unreadable.iter().chain(&remains.not_searched) {
             render::note(&format!("{alias}: {words}"));
         }
         self.found_repositories = remains.repositories.into_iter().collect();
         self.found_files = remains.files.into_values().collect();
-        (self, remains.unreadable.is_empty())
+        (self, remains.unreadable.is_empty() && known)
     }
 
     /// What runs left, for a reader.

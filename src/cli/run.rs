@@ -87,6 +87,12 @@ async fn start(
     let id = RunId::new().map_err(LaunchError::Spawn)?;
     let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(person, &run, explanation, filter)?;
+    if settings.surface.is_none() {
+        let alias = &explanation.alias;
+        render::note(&format!(
+            "{alias}: its surface was not approved, so it offers nothing; to look at it: supervisor approve {alias} --surface"
+        ));
+    }
     let running = launch::launch(&mut prepared).await?;
     let server = run.started(prepared.explanation(), running)?;
     Ok(Begun {
@@ -110,6 +116,7 @@ fn settings(
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
         surface: run.approved_surface()?,
+        whole: false,
         filter,
         start_limit: timeouts.start_s.map(seconds),
         call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),

@@ -20,6 +20,7 @@ use crate::launch::{self, LaunchError, Running, descendants};
 use crate::plan::{Caches, Person, RunRequest};
 use crate::policy;
 use crate::run::kept::Kept;
+use crate::run::pending;
 use crate::surface::Surface;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
@@ -63,6 +64,7 @@ pub(super) fn ask(
             "the surface of {alias} is what was approved (surface {})\n",
             seen.surface.digest().short()
         ));
+        pending::forget(state, &digest)?;
         return Ok(true);
     }
     let others = Others {
@@ -91,6 +93,7 @@ pub(super) fn ask(
         return Ok(false);
     }
     Approvals::approve_surface(state, alias, &digest, &seen.surface)?;
+    pending::forget(state, &digest)?;
     let short = seen.surface.digest();
     render::human(&format!(
         "\napproved the surface of {alias} (surface {})\n",

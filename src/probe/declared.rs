@@ -155,7 +155,7 @@ fn declare(
     Ok(alias)
 }
 
-/// As a person's yes.
+/// As a person's yes to it and to what it says of itself.
 ///
 /// # Errors
 /// As `add` and `approve`.
@@ -168,9 +168,10 @@ pub fn approve(ground: &Ground, alias: Alias, stdio: Stdio) -> Result<(), Error>
     Approvals::declare(&state, &alias, &declaration)?;
     let approvals = Approvals::read(&state)?;
     let policy = policy::load::installed();
-    Candidate::look(alias, declaration, &approvals, &policy, true)
-        .must_start()?
-        .approve(&state, now())?;
+    let candidate = Candidate::look(alias.clone(), declaration, &approvals, &policy, true);
+    let candidate = candidate.must_start()?;
+    candidate.approve(&state, now())?;
+    Approvals::approve_surface(&state, &alias, &candidate.digest, &server::surface())?;
     Ok(())
 }
 

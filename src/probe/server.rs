@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use super::attack::Attack;
 use super::{files, own, processes};
+use crate::surface::canonical::Item;
+use crate::surface::{Kind, Surface};
 
 /// The hidden command that starts it.
 pub const ARGUMENT: &str = "__server";
@@ -107,6 +109,16 @@ fn answer(line: &str, left: &mut Left) -> Option<Value> {
         }
     };
     Some(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+}
+
+/// What it says of itself.
+pub fn surface() -> Surface {
+    let tools = tools();
+    let tools = tools.get("tools").and_then(Value::as_array);
+    let listed = tools.into_iter().flatten().cloned();
+    listed
+        .filter_map(|tool| Item::listed(Kind::Tool, tool))
+        .collect()
 }
 
 fn tools() -> Value {

@@ -44,7 +44,7 @@ impl Audit {
 impl Gate {
     /// A request was answered by the server.
     pub(super) fn settled(&mut self, line: &[u8], id: &Id, asked: &Asked, reply: &Reply<'_>) {
-        self.limits.heard();
+        self.heard();
         let error = reply.code();
         let news = self.session.answered(&asked.method, error, self.now.at);
         self.effects.extend(news.map(Effect::Discover));
@@ -98,7 +98,7 @@ impl Gate {
 
     /// An answer that cannot be read, or is too long: an error of the server's making.
     pub(super) fn spoilt(&mut self, asked: &Asked) {
-        self.limits.heard();
+        self.heard();
         self.effects.push(Effect::Verdict(Verdict::Failed));
         self.record_end(asked, Outcome::Error, 0);
     }

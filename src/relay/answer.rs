@@ -30,9 +30,16 @@ pub(super) const CALL_TIMEOUT: i64 = -31_128;
 /// The server answered nothing in the time that its start may take (`start-timeout`).
 pub(super) const START_TIMEOUT: i64 = -31_129;
 
+/// The surface of the server was not approved (`surface-unapproved`).
+pub(super) const SURFACE_UNAPPROVED: i64 = -31_136;
+/// What is asked for is not what was approved (`surface-withheld`).
+pub(super) const SURFACE_WITHHELD: i64 = -31_137;
+/// It is not known whether it is, since the list cannot be read (`surface-unknown`).
+pub(super) const SURFACE_UNKNOWN: i64 = -31_138;
+
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 10] = [
+pub(crate) const OWN: [(&str, i64); 13] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
@@ -43,6 +50,9 @@ pub(crate) const OWN: [(&str, i64); 10] = [
     ("breaker-open", BREAKER_OPEN),
     ("call-timeout", CALL_TIMEOUT),
     ("start-timeout", START_TIMEOUT),
+    ("surface-unapproved", SURFACE_UNAPPROVED),
+    ("surface-withheld", SURFACE_WITHHELD),
+    ("surface-unknown", SURFACE_UNKNOWN),
 ];
 
 #[cfg(test)]

@@ -10,12 +10,15 @@ use std::time::Duration;
 use super::answer::{self, Data};
 use super::envelope::Id;
 use super::era::{self, Road};
-use super::filter::Called;
 use super::gate::{CALL, Effect, Fault, Gate, Gone, LISTEN, MAX_ASKED, Step};
-use super::ledger::{Asked, Full};
+use super::guard::{Pass, Wanted, kind_of};
+use super::ledger::{Asked, Asks, Full};
 use super::params::Params;
+use super::present::Cursor;
+use super::reading::Reading;
 use super::refused::{self, Layer, Refused};
 use crate::surface::Kind;
+use crate::surface::canonical::Item;
 
 impl Gate {
     pub(super) fn request(
@@ -26,16 +29,12 @@ impl Gate {
         params: &Params<'_>,
     ) -> Step {
         let meta = params.meta();
-        let mut asked = Asked {
-            method: method.to_owned(),
-            tool: (method == CALL).then(|| params.name()).flatten(),
-            modern: meta.modern,
-            token: meta.token,
-            bytes: line.len(),
-            arguments: (String::new(), None),
-            since: self.now.at,
-            limit: self.limits.call.filter(|_| method != LISTEN),
-        };
+        let mut asked = self.asked_of(line, method, params);
+        if Reading::owns(&id) {
+            let message = "invalid request: its id is one of the relay's own";
+            let line = answer::error(Some(&id), answer::INVALID_REQUEST, message, None);
+            return self.answered(line);
+        }
         if let Some(gone) = self.gone.clone() {
             let line = self.ended(&id, &asked, &gone);
             return self.answered(line);
@@ -46,7 +45,8 @@ impl Gate {
         if method == CALL {
             asked.arguments = self.limits.audit.digest(params.arguments());
         }
-        if let Some(answer) = self.refusal(&id, &asked) {
+        let wanted = Wanted::of(method, params, self.whole);
+        if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref()) {
             return self.answered(answer);
         }
         match self.session.request(method, meta.modern, self.now.at) {
@@ -54,6 +54,7 @@ impl Gate {
             Road::NewServer => {
                 let lines = self.answer_all(&Gone::Replaced);
                 self.called.abandon();
+                self.forget_surface();
                 self.effects.push(Effect::ToHost(lines));
                 self.effects.push(Effect::NewServer);
                 self.rested();
@@ -67,9 +68,39 @@ impl Gate {
             self.replay.hello(line, &id);
         }
         self.limits.asked(self.now.at);
-        match self.asked.enter(id.clone(), asked) {
-            Ok(()) => Step::Forward,
-            Err(full) => self.full(&id, full),
+        if let Some(page) = &mut asked.page {
+            // Another process may have come.
+            page.epoch = self.present.of(page.kind).epoch;
+        }
+        if let Err(full) = self.asked.enter(id.clone(), asked) {
+            return self.full(&id, full);
+        }
+        match wanted.filter(|wanted| self.pass(wanted) == Pass::Unseen) {
+            Some(wanted) => {
+                self.hold(line, id, wanted, params.who().filter(|_| meta.modern));
+                Step::Skip
+            }
+            None => Step::Forward,
+        }
+    }
+
+    /// What there is to know of a request.
+    fn asked_of(&self, line: &[u8], method: &str, params: &Params<'_>) -> Asked {
+        let meta = params.meta();
+        Asked {
+            method: method.to_owned(),
+            tool: (method == CALL).then(|| params.name()).flatten(),
+            modern: meta.modern,
+            page: kind_of(method).map(|kind| Asks {
+                kind,
+                cursor: params.cursor().and_then(Cursor::of),
+                epoch: self.present.of(kind).epoch,
+            }),
+            token: meta.token,
+            bytes: line.len(),
+            arguments: (String::new(), None),
+            since: self.now.at,
+            limit: self.limits.call.filter(|_| method != LISTEN),
         }
     }
 
@@ -92,23 +123,21 @@ impl Gate {
     }
 
     /// The answer to a request that a layer refuses. Each layer looks at calls, and says why.
-    fn refusal(&mut self, id: &Id, asked: &Asked) -> Option<Vec<u8>> {
-        let name = asked.tool.as_deref();
-        if asked.method == CALL {
-            match self.tools.call(name) {
-                Called::Offered => {}
-                Called::Unknown => {
-                    let message =
-                        format!("unknown tool: {}", refused::shown(name.unwrap_or_default()));
-                    self.record_refused(asked, Layer::Filter, "tool-unknown");
-                    return Some(answer::error(
-                        Some(id),
-                        answer::INVALID_PARAMS,
-                        &message,
-                        None,
-                    ));
-                }
-                Called::Refused => return Some(self.refuse(id, asked, &self.filtered(name))),
+    fn refusal(&mut self, id: &Id, asked: &Asked, wanted: Option<&Wanted>) -> Option<Vec<u8>> {
+        let offered = |name: &String| self.filter.offers(name);
+        if let Some(wanted) = wanted {
+            let pass = self.pass(wanted);
+            if let Wanted::Named(Kind::Tool, name) = wanted
+                && asked.method == CALL
+                && self.pins.is_given()
+                && pass != Pass::Unknown
+                && !offered(name)
+            {
+                let refused = self.filtered(name);
+                return Some(self.refuse(id, asked, &refused));
+            }
+            if let Some(answer) = self.turned_away(id, asked, wanted, pass) {
+                return Some(answer);
             }
         }
         let left = self
@@ -138,8 +167,8 @@ impl Gate {
         ))
     }
 
-    fn filtered(&self, name: Option<&str>) -> Refused {
-        let (alias, tool) = (&self.alias, refused::shown(name.unwrap_or_default()));
+    fn filtered(&self, name: &str) -> Refused {
+        let (alias, tool) = (&self.alias, refused::shown(name));
         Refused {
             layer: Layer::Filter,
             reason: "tool-filtered",
@@ -163,18 +192,15 @@ impl Gate {
     /// Whether the refusal of a call may carry structured content: what was approved of the tool, or
     /// else what was seen of it, declares no `outputSchema` that a strict client would hold it against.
     fn is_unstructured(&self, tool: &str) -> bool {
-        let approved = self.approved.iter();
-        let mut forms = approved
-            .flat_map(|surface| surface.forms(Kind::Tool, tool))
-            .map(|form| form.item().get("outputSchema").is_none())
-            .peekable();
-        if forms.peek().is_some() {
-            return forms.all(|plain| plain);
+        let plain = |form: &Item| form.item().get("outputSchema").is_none();
+        if self.pins.has(Kind::Tool, tool) {
+            self.pins.forms(Kind::Tool, tool).all(plain)
+        } else {
+            self.present.of(Kind::Tool).is_unstructured(tool)
         }
-        self.tools.is_unstructured(tool)
     }
 
-    fn refuse(&mut self, id: &Id, asked: &Asked, refused: &Refused) -> Vec<u8> {
+    pub(super) fn refuse(&mut self, id: &Id, asked: &Asked, refused: &Refused) -> Vec<u8> {
         let tool = asked.tool.as_deref().unwrap_or_default();
         let structured = self.is_unstructured(tool);
         self.record_refused(asked, refused.layer, refused.reason);

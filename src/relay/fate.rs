@@ -85,6 +85,7 @@ impl Gate {
 
     fn stand_empty(&mut self) {
         self.called.abandon();
+        self.forget_surface();
         self.away = true;
     }
 
@@ -107,6 +108,7 @@ impl Gate {
     /// when it comes.
     pub(super) fn close(&mut self, gone: Gone) -> Vec<u8> {
         let lines = self.answer_all(&gone);
+        self.forget_surface();
         self.gone = Some(gone);
         lines
     }
@@ -144,10 +146,16 @@ impl Gate {
         self.limits.anew(None);
     }
 
+    /// The process has answered.
+    pub(super) fn heard(&mut self) {
+        self.limits.heard();
+        self.reading.heard(self.now.at);
+    }
+
     /// The answer to the host's first words, said again.
     pub(super) fn replayed(&mut self, line: &[u8], id: &Id) -> Step {
         tracing::debug!(id = %id.json(), "the first words were answered again");
-        self.limits.heard();
+        self.heard();
         self.effects.push(match self.replay.compare(line) {
             Ok(next) => Effect::Replayed(next),
             Err(Differs) => Effect::Differs,
@@ -158,7 +166,10 @@ impl Gate {
     /// When to call [`Gate::expire`].
     pub(super) fn deadline(&self) -> Option<Instant> {
         let start = self.limits.due().filter(|_| !self.away);
-        [self.asked.deadline(), start].into_iter().flatten().min()
+        [self.asked.deadline(), start, self.reading.due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Answers what has waited long enough.
@@ -170,6 +181,10 @@ impl Gate {
             expired.slow = true;
             expired.to_host = self.answer_all(&Gone::Slow(limit));
             self.effects.push(Effect::Verdict(Verdict::Failed));
+        }
+        if self.reading.due().is_some_and(|due| due <= self.now.at) {
+            self.effects.push(Effect::Verdict(Verdict::Failed));
+            self.read_long_enough();
         }
         while let Some((id, asked)) = self.asked.expire(self.now.at) {
             let limit = asked.limit.unwrap_or_default().as_secs();
@@ -187,7 +202,10 @@ impl Gate {
                 &message,
                 Some(data),
             ));
-            expired.to_server.extend(answer::cancelled(&id));
+            // What has waited for a reading of ours never reached the server.
+            if !self.reading.lets_go(&id) {
+                expired.to_server.extend(answer::cancelled(&id));
+            }
             self.effects.push(Effect::Verdict(Verdict::Failed));
             self.record_end(&asked, Outcome::Timeout, 0);
             self.counters.answered_by_relay += 1;

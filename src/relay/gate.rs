@@ -7,6 +7,7 @@
 //! answers. What follows beside the line (events, the breaker, another server) stands in
 //! [`Gate::effects`], which the loop empties after each line.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,14 +17,18 @@ use super::answer;
 use super::breaker::{Breaker, Verdict};
 use super::envelope::{self, Id, Malformed, Message, Reply};
 use super::era::{self, Discover, Session};
-use super::filter::Tools;
+pub(super) use super::fault::Fault;
+use super::filter::Filter;
 use super::ledger::{Answer, Asked, Full, Ledger};
 use super::limits::Limits;
 use super::params::Params;
+use super::pins::Pins;
+use super::present::Present;
+use super::reading::Reading;
 use super::replay::Replay;
-use super::{Counters, End, Exit, Refusal, Settings, sanitize};
+use super::{Counters, End, Exit, Pending, Refusal, Settings, sanitize};
 use crate::audit::Event;
-use crate::surface::Surface;
+use crate::declaration::ItemDigest;
 use crate::why::cause::Cause;
 
 /// Requests of the host that may wait for the server.
@@ -60,35 +65,6 @@ pub(super) struct Withheld {
     pub(super) quarantine: bool,
     /// What a person is told, the first time that it happens.
     pub(super) note: Option<(Fault, String)>,
-}
-
-/// What can be wrong with a line; each is told once and counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fault {
-    Junk,
-    Dropped,
-    LongFromServer,
-    LongFromHost,
-    HostGarbage,
-    HostAnswer,
-    TooMany,
-    ServerRequest,
-}
-
-impl Fault {
-    /// The word of the record.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Junk => "junk",
-            Self::Dropped => "answer-dropped",
-            Self::LongFromServer => "message-too-long",
-            Self::LongFromHost => "host-message-too-long",
-            Self::HostGarbage => "host-garbage",
-            Self::HostAnswer => "host-answer-dropped",
-            Self::TooMany => "too-many-requests",
-            Self::ServerRequest => "server-request",
-        }
-    }
 }
 
 /// Why the server answers nothing any more.
@@ -130,6 +106,10 @@ pub(super) enum Effect {
     Discover(Discover),
     /// Lines of ours for the host, before what else follows.
     ToHost(Vec<u8>),
+    /// A line for the server: a request of ours, or one of the host's that has waited.
+    ToServer(Vec<u8>),
+    /// What is withheld of the surface is news.
+    Pending(Pending),
     /// The next line is for another server: this one is to go.
     NewServer,
     /// The words said again were answered as before: this is said next.
@@ -154,9 +134,21 @@ pub(super) struct Gate {
     pub(super) limits: Limits,
     /// Deaths since the last answer.
     pub(super) deaths: u32,
-    pub(super) tools: Tools,
+    pub(super) filter: Filter,
     /// What was approved of the server's surface.
-    pub(super) approved: Option<Surface>,
+    pub(super) pins: Pins,
+    /// Whether it is offered whole or not at all.
+    pub(super) whole: bool,
+    /// What the server lists now.
+    pub(super) present: Present,
+    /// Our own reading of it.
+    pub(super) reading: Reading,
+    /// Withheld items that were told of.
+    pub(super) told: BTreeSet<ItemDigest>,
+    /// What the owner knows to be withheld.
+    pub(super) pended: Option<Pending>,
+    /// Patterns that match nothing were named.
+    pub(super) warned: bool,
     pub(super) effects: Vec<Effect>,
     /// No server is there: it ended, and the next request has it started again.
     pub(super) away: bool,
@@ -181,8 +173,14 @@ impl Gate {
             breaker: settings.breaker,
             limits: Limits::new(settings),
             deaths: 0,
-            tools: Tools::new(settings.filter.clone()),
-            approved: settings.surface.clone(),
+            filter: settings.filter.clone(),
+            pins: Pins::new(settings.surface.clone()),
+            whole: settings.whole,
+            present: Present::default(),
+            reading: Reading::default(),
+            told: BTreeSet::new(),
+            pended: None,
+            warned: false,
             effects: Vec::new(),
             away: false,
             gone: None,
@@ -202,10 +200,8 @@ impl Gate {
             Ok(Message::Request { id, method, params }) => self.request(line, id, &method, &params),
             Ok(Message::Response { id, .. }) => self.host_answer(id.as_ref()),
             Ok(Message::Notification { method, params }) => {
-                if method == CANCELLED {
-                    self.host_cancels(&params);
-                }
-                if self.gone.is_some() || self.away {
+                let held = method == CANCELLED && self.host_cancels(&params);
+                if self.gone.is_some() || self.away || held {
                     Step::Skip
                 } else {
                     if method == era::INITIALIZED {
@@ -232,9 +228,14 @@ impl Gate {
                 match (&*method, params.progress()) {
                     (CANCELLED, _) => self.server_cancels(&params),
                     (PROGRESS, Some(token)) => self.asked.progress(&token, self.now.at),
-                    _ => {}
+                    _ => self.list_changed(&method),
                 }
-                Step::Forward
+                let own = params.request().is_some_and(|id| Reading::owns(&id));
+                if method == CANCELLED && own {
+                    Step::Skip
+                } else {
+                    Step::Forward
+                }
             }
             Ok(Message::Response { id, reply }) => self.server_answer(line, id.as_ref(), &reply),
             Err(Malformed::Blank) => Step::Skip,
@@ -260,6 +261,7 @@ impl Gate {
             method: method.to_owned(),
             tool: None,
             modern: false,
+            page: None,
             token: None,
             bytes: line.len(),
             arguments: (String::new(), None),
@@ -282,12 +284,16 @@ impl Gate {
         if let Some(id) = id.filter(|id| self.replay.awaits(id)) {
             return self.replayed(line, id);
         }
+        if id.is_some_and(|id| self.reading.awaits(id)) {
+            self.read(line, reply);
+            return Step::Skip;
+        }
         let why = match id.map(|id| (id, self.asked.settle(id))) {
             Some((id, Answer::Asked(open))) => {
                 self.settled(line, id, &open.asked, reply);
-                return self.passed(line, &open.asked.method);
+                return self.passed(line, &open.asked);
             }
-            Some((_, Answer::Late(open))) => return self.passed(line, &open.asked.method),
+            Some((_, Answer::Late(open))) => return self.passed(line, &open.asked),
             Some((_, Answer::Again)) => "a second answer to one request was dropped",
             Some((_, Answer::Unasked | Answer::Abandoned)) | None => {
                 "an answer to an id that nobody asked was dropped"
@@ -298,16 +304,14 @@ impl Gate {
         self.noted(Vec::new(), Vec::new(), Fault::Dropped, note)
     }
 
-    /// An answer on its way to the host. A list of tools: without those that this run does not
-    /// offer.
-    fn passed(&mut self, line: &[u8], method: &str) -> Step {
-        if method != "tools/list" {
+    /// An answer on its way to the host. What the server says of itself in it: as far as it was
+    /// approved.
+    fn passed(&mut self, line: &[u8], asked: &Asked) -> Step {
+        let opens = matches!(&*asked.method, era::INITIALIZE | era::DISCOVER);
+        if asked.page.is_none() && !opens {
             return Step::Forward;
         }
-        let narrowed = self.tools.list(line);
-        let idle = self.tools.idle();
-        self.effects.extend(idle.into_iter().map(Effect::Note));
-        let Some(mut to_host) = narrowed else {
+        let Some(mut to_host) = self.shown(line, asked.page.as_ref()) else {
             return Step::Forward;
         };
         to_host.push(b'\n');
@@ -331,12 +335,15 @@ impl Gate {
         self.noted(Vec::new(), Vec::new(), Fault::HostAnswer, note.to_owned())
     }
 
-    fn host_cancels(&mut self, params: &Params<'_>) {
-        if let Some(id) = params.request()
-            && let Some(asked) = self.asked.cancel(&id)
-        {
+    /// Whether the request that is cancelled has not reached the server.
+    fn host_cancels(&mut self, params: &Params<'_>) -> bool {
+        let Some(id) = params.request() else {
+            return false;
+        };
+        if let Some(asked) = self.asked.cancel(&id) {
             self.record_cancelled(&asked);
         }
+        self.reading.lets_go(&id)
     }
 
     fn server_cancels(&mut self, params: &Params<'_>) {
@@ -381,6 +388,9 @@ impl Gate {
 #[cfg(test)]
 #[path = "rules_tests.rs"]
 mod rules_tests;
+#[cfg(test)]
+#[path = "surface_tests.rs"]
+mod surface_tests;
 #[cfg(test)]
 #[path = "gate_tests.rs"]
 pub(super) mod tests;

@@ -1,13 +1,17 @@
 use super::super::Audit;
 use super::super::frame::Progress;
+use super::super::present::Page;
 use super::super::salvage::Salvage;
 use super::*;
+use crate::surface::Kind;
+use crate::surface::canonical::Item;
 
 pub(in crate::relay) fn settings() -> Settings {
     Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
-        surface: None,
+        surface: Some(NAMES.iter().map(|name| tool(name)).collect()),
+        whole: false,
         filter: super::super::Filter::default(),
         start_limit: None,
         call_limit: None,
@@ -24,8 +28,26 @@ pub(in crate::relay) fn moment() -> Moment {
     }
 }
 
+/// The tools that are approved in these tests, and listed as they were.
+const NAMES: [&str; 3] = ["go", "slow", "leave"];
+
+/// A tool of that name.
+pub(in crate::relay) fn tool(name: &str) -> Item {
+    Item::listed(Kind::Tool, serde_json::json!({ "name": name })).unwrap()
+}
+
+/// A gate that saw the list of tools.
+pub(in crate::relay) fn listed(mut gate: Gate) -> Gate {
+    let page = Page {
+        offered: NAMES.map(|name| (name.to_owned(), false)).to_vec(),
+        ..Page::default()
+    };
+    gate.present.of_mut(Kind::Tool).page(None, &page).unwrap();
+    gate
+}
+
 fn gate() -> Gate {
-    Gate::new(&settings(), moment())
+    listed(Gate::new(&settings(), moment()))
 }
 
 fn ask(gate: &mut Gate, id: &str) -> Step {

@@ -9,6 +9,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::envelope::Id;
+use super::present::Cursor;
+use crate::surface::Kind;
 
 /// Characters kept of a method or a tool's name.
 const MAX_WORD: usize = 128;
@@ -24,6 +26,8 @@ pub(super) struct Asked {
     pub(super) tool: Option<String>,
     /// It is of the 2026-07-28 era.
     pub(super) modern: bool,
+    /// Which page of which list it asks for.
+    pub(super) page: Option<Asks>,
     /// Under what progress of it is told.
     pub(super) token: Option<Id>,
     /// Bytes of its line.
@@ -34,6 +38,17 @@ pub(super) struct Asked {
     pub(super) since: Instant,
     /// How long it may wait, from then and from each progress on.
     pub(super) limit: Option<Duration>,
+}
+
+/// A page of a list that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asks {
+    /// Of which list.
+    pub(super) kind: Kind,
+    /// By which cursor.
+    pub(super) cursor: Option<Cursor>,
+    /// After which change of it.
+    pub(super) epoch: u64,
 }
 
 /// A request that waits.
@@ -218,6 +233,11 @@ impl Ledger {
         self.open.get(id).map(|open| &open.asked)
     }
 
+    /// The number under which the waiting request of this id was entered.
+    pub(super) fn number(&self, id: &Id) -> Option<u64> {
+        self.open.get(id).map(|open| open.order)
+    }
+
     /// Whether one of that method waits.
     pub(super) fn waits_for(&self, method: &str) -> bool {
         self.open.values().any(|open| open.asked.method == method)
@@ -272,6 +292,7 @@ mod tests {
             method: "m".into(),
             tool: None,
             modern: false,
+            page: None,
             token: None,
             bytes: 0,
             arguments: (String::new(), None),

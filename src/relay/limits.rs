@@ -47,6 +47,11 @@ impl Limits {
         (self.unheard, self.start_due) = (false, None);
     }
 
+    /// Whether it has answered.
+    pub(super) fn has_heard(&self) -> bool {
+        !self.unheard
+    }
+
     /// Another process sits there, which is asked now or later.
     pub(super) fn anew(&mut self, now: Option<Instant>) {
         (self.unheard, self.start_due, self.late) = (true, None, false);

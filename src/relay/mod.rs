@@ -8,8 +8,11 @@
 //! - bytes → `frame` → line → `envelope` → message → `gate` → [forward | answer | withhold] →
 //!   `lane` → bytes
 //! - the gate's own: `asking` the layers that a request passes · `reject` what is no message · `salvage` the ids in it · `fate` what becomes of
-//!   the server and what time brings · `account` what is recorded · `ledger` the open requests ·
+//!   the server and what time brings · `account` what is recorded · `fault` what can be wrong · `ledger` the open requests ·
 //!   `limits` how long they may wait · `params` what is read of them · `answer` and `refused` our own messages
+//! - what a server says of itself: `guard` and `surface` the layer, before a request and behind an
+//!   answer · `pins` what was approved · `listing` an answer without what is withheld, by its
+//!   `parts` · `clean` what does not show · `present` what is listed now · `reading` our own look at it
 //! - its rules: `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
 //! - `over` the word that a server is over a limit · `process` the server by its descriptor
@@ -24,23 +27,31 @@ mod account;
 pub(crate) mod answer;
 mod asking;
 pub(crate) mod breaker;
+mod clean;
 mod envelope;
 pub(crate) mod era;
 mod error;
 mod fate;
+mod fault;
 pub(crate) mod filter;
 mod frame;
 mod gate;
+mod guard;
 mod host;
 mod lane;
 mod ledger;
 mod limits;
+mod listing;
 mod over;
 mod params;
+mod parts;
 pub(crate) mod peer;
+mod pins;
 mod port;
+mod present;
 mod process;
 mod pump;
+mod reading;
 mod refuse;
 mod refused;
 mod reject;
@@ -51,6 +62,7 @@ mod sanitize;
 mod seat;
 mod shutdown;
 mod stderr;
+mod surface;
 
 #[cfg(test)]
 #[path = "../../tests/fuzz/mod.rs"]
@@ -69,7 +81,8 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use crate::audit::Event;
-use crate::surface::Surface;
+use crate::surface::canonical::Item;
+use crate::surface::{Kind, Surface};
 
 pub use breaker::{Breaker, Verdict};
 pub use era::Discover;
@@ -106,6 +119,8 @@ pub struct Settings {
     pub max_message_bytes: usize,
     /// What was approved of all that the server says of itself; none before that question.
     pub surface: Option<Surface>,
+    /// Whether it is offered whole or not at all.
+    pub whole: bool,
     /// Which of the server's tools are offered.
     pub filter: Filter,
     /// `timeouts.start_s`: how long a server may take to its first answer once it was asked.
@@ -134,6 +149,17 @@ pub enum Audit {
 /// A start that is under way. Dropped, it ends what it has started.
 pub type Start = Pin<Box<dyn Future<Output = Result<Server, Refusal>>>>;
 
+/// What a run saw of the server's surface that is not what was approved.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pending {
+    /// What is withheld, as far as it is kept.
+    pub withheld: Vec<Item>,
+    /// The lists that were seen whole.
+    pub whole: Vec<Kind>,
+    /// What was approved and is not in these.
+    pub gone: Vec<(Kind, String)>,
+}
+
 /// Who owns a run: starts the server anew, and keeps what outlives the run.
 pub trait Owner {
     /// Starts the server again, by the whole road; the one before has ended.
@@ -154,6 +180,9 @@ pub trait Owner {
 
     /// The breaker as it is after this; other runs of the same server count too.
     fn breaker(&mut self, verdict: Verdict) -> Breaker;
+
+    /// What is withheld of the server's surface is this now.
+    fn pending(&mut self, pending: &Pending);
 
     /// How the server takes `server/discover`, for later runs.
     fn discover(&mut self, how: Discover);

@@ -12,6 +12,12 @@ use super::envelope::Id;
 
 /// The member of `_meta` that each request of the 2026-07-28 era has.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The members of `_meta` that say who asks.
+const WHO: [&str; 3] = [
+    PROTOCOL_VERSION,
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+];
 /// The members of `params` that the relay looks at, as JSON.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Params<'a> {
@@ -23,6 +29,12 @@ pub(super) struct Params<'a> {
     arguments: Option<&'a str>,
     /// `progressToken`: of a progress notification.
     token: Option<&'a str>,
+    /// `uri`: of a resource.
+    uri: Option<&'a str>,
+    /// `ref`: what is to be completed.
+    reference: Option<&'a str>,
+    /// `cursor`: where a page of a list begins.
+    cursor: Option<&'a str>,
     /// `_meta`.
     meta: Option<&'a str>,
     /// One of them stood there twice.
@@ -33,6 +45,34 @@ impl Params<'_> {
     /// The name of the tool or prompt.
     pub(super) fn name(&self) -> Option<String> {
         self.name.and_then(|json| serde_json::from_str(json).ok())
+    }
+
+    /// The URI of the resource.
+    pub(super) fn uri(&self) -> Option<String> {
+        self.uri.and_then(|json| serde_json::from_str(json).ok())
+    }
+
+    /// What is to be completed: the word for what it is, and its name or URI. `None` where two
+    /// readers could read it differently.
+    pub(super) fn reference(&self) -> Option<(String, String)> {
+        let Pairs(members) = serde_json::from_str(self.reference?).ok()?;
+        let text = |name: &str| -> Option<Option<String>> {
+            let mut values = members.iter().filter(|(key, _)| key == name);
+            let value = values.next().map(|(_, value)| value.get());
+            let read = value.map(serde_json::from_str).transpose().ok()?;
+            values.next().is_none().then_some(read)
+        };
+        let word = text("type")??;
+        let name = match word.as_str() {
+            "ref/prompt" => text("name")?,
+            _ => text("uri")?,
+        };
+        Some((word, name?))
+    }
+
+    /// The cursor of a page, as it is written.
+    pub(super) fn cursor(&self) -> Option<&str> {
+        self.cursor
     }
 
     /// Whether one of them stood there twice, so that two readers may differ.
@@ -71,6 +111,17 @@ impl Params<'_> {
             }
         }
         meta
+    }
+
+    /// What `_meta` says of who asks, in the 2026-07-28 era, for a request of ours in the host's
+    /// place.
+    pub(super) fn who(&self) -> Option<String> {
+        let Pairs(members) = serde_json::from_str(self.meta?).ok()?;
+        let own = members.iter().filter(|(name, _)| WHO.contains(&&**name));
+        let said: Vec<String> = own
+            .map(|(name, value)| format!("\"{name}\":{}", value.get()))
+            .collect();
+        Some(format!("{{{}}}", said.join(",")))
     }
 }
 
@@ -152,6 +203,9 @@ impl<'de> Visitor<'de> for ParamsReader {
                 "requestId" => &mut params.request,
                 "arguments" => &mut params.arguments,
                 "progressToken" => &mut params.token,
+                "uri" => &mut params.uri,
+                "ref" => &mut params.reference,
+                "cursor" => &mut params.cursor,
                 "_meta" => &mut params.meta,
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -61,7 +61,8 @@ impl Run<'_> {
             }
         }
         moved |= self.flush_up();
-        if self.host_in.is_none() && self.up.is_written() && self.up.inbox().is_exhausted() {
+        let said = self.up.is_written() && self.up.inbox().is_exhausted();
+        if self.host_in.is_none() && said && !self.gate.reading.is_under_way() {
             self.server_in = None;
         }
         moved

@@ -11,6 +11,8 @@ use super::sanitize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Layer {
+    /// What was approved of what the server says of itself.
+    Surface,
     /// `--only`, `tools.include`, `tools.exclude`.
     Filter,
     /// The breaker.
@@ -21,6 +23,7 @@ impl Layer {
     /// The word.
     pub(super) fn as_str(self) -> &'static str {
         match self {
+            Self::Surface => "surface",
             Self::Filter => "filter",
             Self::Breaker => "breaker",
         }

@@ -77,6 +77,9 @@ impl Gate {
             if self.replay.awaits(id) {
                 self.effects.push(Effect::Differs);
             }
+            if self.reading.awaits(id) {
+                self.read_nothing();
+            }
             if self.asked.get(id).is_some()
                 && let Answer::Asked(open) = self.asked.settle(id)
             {

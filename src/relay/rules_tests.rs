@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::Audit;
-use super::tests::{moment, settings};
+use super::tests::{listed, moment, settings};
 use super::*;
 use crate::audit::event::Outcome;
 
@@ -23,7 +23,7 @@ impl Play {
         let mut settings = settings();
         change(&mut settings);
         Self {
-            gate: Gate::new(&settings, moment()),
+            gate: listed(Gate::new(&settings, moment())),
             id: 0,
             events: Vec::new(),
             effects: Vec::new(),
@@ -126,10 +126,7 @@ fn three_failures_in_a_row_open_the_breaker_and_one_success_closes_it() {
     play.reply("error", json!({"code": -32_602, "message": "m"}));
     // A list is no call: a host that starts anew reads one each time.
     play.ask("tools/list", json!({}));
-    play.reply(
-        "result",
-        json!({"tools": [{"name": "go", "inputSchema": {}}]}),
-    );
+    play.reply("result", json!({"tools": [{"name": "go"}]}));
     play.fails();
     let refused = answer_of(play.call("go"));
     let facts = &refused["result"]["structuredContent"];
@@ -423,7 +420,7 @@ fn a_call_is_recorded_once_without_its_arguments() {
     play.call("go");
     play.later(Duration::from_millis(12));
     play.reply("result", json!({"content": []}));
-    play.call("gone");
+    play.call("slow");
     play.gate.host_line(
         br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#,
     );

@@ -89,7 +89,8 @@ fn unblocked(fd: OwnedFd) -> io::Result<OwnedFd> {
 impl Run<'_> {
     /// Whether lines of the host's are judged now: not between a server's end and what follows.
     pub(super) fn hears_host(&self) -> bool {
-        !matches!(self.seat, Seat::Left { .. }) || self.shutdown.end().is_some()
+        let judged = !matches!(self.seat, Seat::Left { .. }) || self.shutdown.end().is_some();
+        judged && !self.gate.reading.is_full()
     }
 
     /// Whether what was judged goes to the server now, or nowhere.
@@ -295,6 +296,10 @@ impl Run<'_> {
             }
             Effect::Discover(how) => self.owner.discover(how),
             Effect::ToHost(lines) => self.down.add(lines),
+            // What is for a server that is gone is for no other.
+            Effect::ToServer(_) if matches!(self.seat, Seat::Left { .. }) => {}
+            Effect::ToServer(line) => self.up.add(line),
+            Effect::Pending(pending) => self.owner.pending(&pending),
             Effect::NewServer => self.oust(),
             Effect::Replayed(next) => {
                 self.again.add(next);

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::frame::Frame;
-use super::gate::tests::{moment, settings};
+use super::gate::tests::{listed, moment, settings};
 use super::gate::{Gate, Step};
 use super::lane::Lane;
 
@@ -76,7 +76,7 @@ fn judge(from: &mut Side, other: &mut Side, gate: &mut Gate, host: bool) {
 /// What reached the server, and the host.
 fn played(up: &str, down: &str, turns: &[(u8, usize)]) -> (Vec<u8>, Vec<u8>) {
     let (mut up, mut down) = (Side::new(up), Side::new(down));
-    let mut gate = Gate::new(&settings(), moment());
+    let mut gate = listed(Gate::new(&settings(), moment()));
     // The host's first, so that what the server answers was asked.
     for (what, size) in turns.iter().cycle() {
         match what % 6 {
@@ -119,7 +119,7 @@ proptest! {
         turns.extend((0..6).map(|what| (what, 64)));
         let (mut up, mut down, mut at_server, mut at_host) = (String::new(), String::new(), String::new(), String::new());
         for id in 0..calls {
-            let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{}}}}\n");
+            let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"go\"}}}}\n");
             let answer = format!("{{\"result\" :{{\"n\":{id}}},\"jsonrpc\":\"2.0\",\"id\":{id}}}\n");
             up.push_str(&call);
             at_server.push_str(&call);

@@ -48,7 +48,7 @@ fn a_session_of_a_host_that_behaves() {
 fn the_bytes_of_a_message_are_passed_on_as_they_are() {
     for kind in BOTH {
         let mut host = Player::new(kind, &["verbatim"]);
-        let line = r#"  {"id" : "\u0061" ,	"method":"tools/call","x":-0.0,"params":[1e2,"é\/",12345678901234567890123]}  "#;
+        let line = r#"  {"id" : "\u0061" ,	"method":"tools/call","x":-0.0,"params":{"arguments":[1e2,"é\/",12345678901234567890123],"name":"\u0065cho"}}  "#;
         host.write(format!("\u{feff}{line}\r\n \r\n\n").as_bytes());
         assert_eq!(
             host.message()["error"]["code"],
@@ -229,6 +229,7 @@ fn a_death_is_answered_and_the_server_started_again() {
         let words: &'static [&'static str] = words;
         let mut host = Player::new(Kind::Sockets, words);
         host.initialize();
+        host.list();
         // In one write: the second must be there before the first ends it.
         let go = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"go"}}"#;
         let list = r#"{"jsonrpc":"2.0","id":9,"method":"prompts/list"}"#;

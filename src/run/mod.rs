@@ -2,13 +2,14 @@
 //!
 //! [`Run`] owns a run for the relay: it starts the server anew by the whole road (`prepare`,
 //! `permit`, `launch`), for the digest of the first start alone, and keeps what outlives it: the audit log,
-//! the breaker and the era ([`kept`]). With `--ephemeral` nothing is kept.
+//! the breaker and the era ([`kept`]), what was withheld of the surface ([`pending`]). With `--ephemeral` nothing is kept.
 //!
 //! Place on the path: Running → **relay, with its owner** → Outcome → receipt → audit event → exit
 //! code.
 
 pub(crate) mod error;
 pub(crate) mod kept;
+pub(crate) mod pending;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use crate::launch::home::Home;
 use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
 use crate::plan::{Person, RunRequest};
-use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Server, Start, Verdict};
+use crate::relay::{Breaker, Discover, Outcome, Owner, Pending, Refusal, Server, Start, Verdict};
 use crate::surface::Surface;
 use kept::Kept;
 
@@ -296,6 +297,14 @@ impl Owner for Run {
     fn discover(&mut self, how: Discover) {
         if let Some(records) = &self.records {
             let kept = records.kept.learn(how, now());
+            self.told(kept);
+        }
+    }
+
+    fn pending(&mut self, pending: &Pending) {
+        if self.records.is_some() {
+            let state = State::open(&self.person).map_err(RunError::from);
+            let kept = state.and_then(|state| pending::saw(&state, &self.digest, pending, now()));
             self.told(kept);
         }
     }

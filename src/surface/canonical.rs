@@ -117,6 +117,11 @@ impl Item {
         &self.pin
     }
 
+    /// What it says apart from the name it is asked for by.
+    pub(crate) fn content(&self) -> ItemDigest {
+        ItemDigest::of(&json!({"kind": self.kind, "item": self.nameless()}))
+    }
+
     /// The same without the name it is asked for by.
     #[must_use]
     pub(super) fn nameless(&self) -> Value {

@@ -168,7 +168,7 @@ pub fn leaves(item: &Value) -> Vec<(String, Said)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;

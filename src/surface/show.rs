@@ -45,14 +45,7 @@ impl Page<'_> {
         let mut out = Lines::default();
         self.head(&mut out);
         self.verdict(&mut out);
-        out.ours("");
-        out.ours(&format!(
-            "What stands behind {MARGIN} are the server's own words, what it says of its tools included."
-        ));
-        match self.diff {
-            None => self.whole(&mut out),
-            Some(diff) => self.differing(diff, &mut out),
-        }
+        self.body(&mut out);
         // Many rows below, the verdict is out of sight.
         let found = self.findings.iter().filter(|one| self.shows(one)).count();
         if found > 0 {
@@ -60,6 +53,26 @@ impl Page<'_> {
             out.ours(&format!("Rows to look at, named at the top: {found}"));
         }
         out.text
+    }
+
+    /// The items alone, below a line of ours.
+    #[must_use]
+    pub fn to_text_below(&self, head: &str) -> String {
+        let mut out = Lines::default();
+        out.ours(head);
+        self.body(&mut out);
+        out.text
+    }
+
+    fn body(&self, out: &mut Lines) {
+        out.ours("");
+        out.ours(&format!(
+            "What stands behind {MARGIN} are the server's own words, what it says of its tools included."
+        ));
+        match self.diff {
+            None => self.whole(out),
+            Some(diff) => self.differing(diff, out),
+        }
     }
 
     fn head(&self, out: &mut Lines) {

@@ -51,6 +51,7 @@ fn settings(input: &[u8]) -> Settings {
         alias: "a".into(),
         max_message_bytes: 4_096,
         surface: None,
+        whole: false,
         filter: Filter {
             exclude: if narrow {
                 vec!["b*".parse().unwrap()]
@@ -218,6 +219,7 @@ impl Game {
                     }
                     Effect::Event(event) => self.ways.push(event.name().as_bytes()[0]),
                     Effect::Replayed(_) | Effect::Discover(_) | Effect::Note(_) => {}
+                    Effect::ToServer(_) | Effect::Pending(_) => {}
                 }
             }
         }

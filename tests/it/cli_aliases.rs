@@ -127,7 +127,7 @@ fn a8_an_unknown_alias_is_said_and_a_running_one_goes_on() {
         let context = TestContext::new(who);
         refused(&context.run(&["run", "nobody"]), 2, "unknown-alias");
         let server = TestContext::program("fixture-server");
-        context.approved("echo", &[], &[&server, "echo"]);
+        context.offered("echo", &[], &[&server, "echo"]);
         let mut host = context.host("echo");
         host.initialize();
         done(&context.run(&["remove", "echo"]));

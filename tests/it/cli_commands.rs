@@ -288,7 +288,7 @@ fn prune_leaves_what_is_declared_and_what_it_cannot_know() {
 fn a_run_offers_what_its_patterns_leave() {
     let context = TestContext::ordinary();
     let server = TestContext::program("fixture-server");
-    context.approved("e", &["--net", "none"], &[&server]);
+    context.offered("e", &["--net", "none"], &[&server]);
     let (host, whole) = ran(&context, &["e"]);
     host.end();
     let name = whole["result"]["tools"][0]["name"].as_str().unwrap();
@@ -342,7 +342,7 @@ fn a_run_offers_what_its_patterns_leave() {
 fn a_pinned_digest_starts_and_no_other() {
     let context = TestContext::ordinary();
     let server = TestContext::program("fixture-server");
-    context.approved("e", &["--net", "none"], &[&server]);
+    context.offered("e", &["--net", "none"], &[&server]);
     let digest = said(&context, &["get", "e", "--json"])["digest"]
         .as_str()
         .unwrap()
@@ -366,7 +366,7 @@ fn a_pinned_digest_starts_and_no_other() {
 fn an_ephemeral_run_leaves_nothing() {
     let context = TestContext::ordinary();
     let server = TestContext::program("fixture-server");
-    context.approved("e", &["--net", "none"], &[&server]);
+    context.offered("e", &["--net", "none"], &[&server]);
     let before = snapshot(&context.path("home"));
     let plan = said(
         &context,

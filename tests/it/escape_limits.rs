@@ -34,7 +34,7 @@ fn set_off(context: &TestContext, words: &[&str], flags: &[&str]) -> Heard {
     let words = [words, &["@on"]].concat();
     Attack::new(context, &words).with(flags).declare();
     let mut host = context.host("probe");
-    let error = host.request("tools/call", &json!({"name": "any"}))["error"].take();
+    let error = host.request("ping", &json!({}))["error"].take();
     let (exit, stderr) = host.wait();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     Heard {

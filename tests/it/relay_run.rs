@@ -14,8 +14,8 @@ fn a_server_that_closes_its_output_is_seen_to_do_so() {
     let program = TestContext::program("fixture-server");
     for who in everybody() {
         let context = TestContext::new(who);
-        context.approved("s", &[], &[&program, "close-stdout"]);
-        context.approved("w", &WITHOUT, &[&program, "close-stdout"]);
+        context.offered("s", &[], &[&program, "close-stdout"]);
+        context.offered("w", &WITHOUT, &[&program, "close-stdout"]);
         let mut commands = vec![context.supervisor(&["run", "s"])];
         if who == Who::Ordinary {
             commands.push(context.without_namespaces(&["run", "w"]));
@@ -56,8 +56,8 @@ fn a_server_that_died_is_confined_again_and_hears_the_hosts_words() {
     for who in everybody() {
         let context = TestContext::new(who);
         let limit = ["--limit", "processes=32"];
-        context.approved("s", &limit, &[&program, "fall"]);
-        context.approved("w", &[&limit[..], &WITHOUT].concat(), &[&program, "fall"]);
+        context.offered("s", &limit, &[&program, "fall"]);
+        context.offered("w", &[&limit[..], &WITHOUT].concat(), &[&program, "fall"]);
         let mut commands = vec![context.supervisor(&["run", "s"])];
         if who == Who::Ordinary {
             commands.push(context.without_namespaces(&["run", "w"]));
@@ -90,7 +90,7 @@ fn g1_a_repository_made_meanwhile_keeps_a_server_from_being_started_again() {
     let context = TestContext::ordinary();
     let dir = context.make_directory("files");
     let program = TestContext::program("fixture-server");
-    context.approved("s", &["--dir", dir.to_str().unwrap()], &[&program, "git"]);
+    context.offered("s", &["--dir", dir.to_str().unwrap()], &[&program, "git"]);
     let mut host = context.host("s");
     host.initialize();
     assert_eq!(call(&mut host, "go")["error"]["data"]["exit"], 5);
@@ -111,10 +111,10 @@ fn g1_a_repository_made_meanwhile_keeps_a_server_from_being_started_again() {
 fn s1_a_declaration_changed_meanwhile_is_not_started() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program, "leave"]);
+    context.offered("s", &[], &[&program, "leave"]);
     let mut host = context.host("s");
     host.initialize();
-    context.approved("s", &[], &[&program, "echo"]);
+    context.offered("s", &[], &[&program, "echo"]);
     call(&mut host, "go");
     let answer = call(&mut host, "echo");
     assert_eq!(
@@ -129,7 +129,7 @@ fn a_locked_server_is_started_anew_for_a_host_that_turns_to_the_other_era() {
     for who in everybody() {
         let context = TestContext::new(who);
         let program = TestContext::program("fixture-server");
-        context.approved("s", &[], &[&program, "era", "dual"]);
+        context.offered("s", &[], &[&program, "era", "dual"]);
         let mut host = context.host("s");
         assert!(host.request("server/discover", &json!({}))["result"].is_object());
         host.initialize();
@@ -165,7 +165,7 @@ fn a_server_that_is_silent_on_discover_costs_a_host_nothing_once_its_surface_was
 fn the_breaker_outlives_a_run_and_one_record_that_does_not_read_refuses_the_next() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program, "fail"]);
+    context.offered("s", &[], &[&program, "fail"]);
     for _ in 0..3 {
         let mut host = context.host("s");
         host.initialize();
@@ -200,7 +200,7 @@ fn the_breaker_outlives_a_run_and_one_record_that_does_not_read_refuses_the_next
 fn the_log_tells_what_happened_and_never_an_argument_unless_asked() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &["-e", "TOKEN=secret-q9"], &[&program, "fail"]);
+    context.offered("s", &["-e", "TOKEN=secret-q9"], &[&program, "fail"]);
     let mut host = context.host("s");
     host.initialize();
     call(&mut host, "echo");
@@ -255,7 +255,7 @@ fn the_log_tells_what_happened_and_never_an_argument_unless_asked() {
 fn a_log_that_was_cut_or_edited_is_found_and_named() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program]);
+    context.offered("s", &[], &[&program]);
     let mut host = context.host("s");
     host.initialize();
     call(&mut host, "echo");
@@ -301,7 +301,7 @@ fn a_log_that_was_cut_or_edited_is_found_and_named() {
 fn an_ephemeral_run_keeps_nothing() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program, "fail"]);
+    context.offered("s", &[], &[&program, "fail"]);
     let names = || {
         let mut names: Vec<String> = fs::read_dir(context.path("home/.supervisor"))
             .unwrap()

@@ -19,9 +19,11 @@ use serde_json::{Value, json};
 
 use crate::audit::Event;
 use crate::relay::{
-    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Process,
-    Refusal, Server, Settings, Start, Verdict, refuse, relay,
+    Audit, Bounds, Breaker, Discover, Host, MAX_MESSAGE_BYTES, Outcome, Over, Owner, Pending,
+    Process, Refusal, Server, Settings, Start, Verdict, refuse, relay,
 };
+use crate::surface::Surface;
+use crate::surface::canonical::Item;
 
 /// No wait in a test is longer.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -125,6 +127,7 @@ pub struct Keeper {
     pub events: Vec<Event>,
     pub breaker: Breaker,
     pub discover: Option<Discover>,
+    pub pending: Option<Pending>,
     /// The limit that the server is over from its start.
     pub over: Option<Over>,
 }
@@ -148,6 +151,7 @@ impl Keeper {
             events: Vec::new(),
             breaker: Breaker::default(),
             discover: None,
+            pending: None,
             over: None,
         }
     }
@@ -188,6 +192,10 @@ impl Owner for Keeper {
         self.breaker
     }
 
+    fn pending(&mut self, pending: &Pending) {
+        self.pending = Some(pending.clone());
+    }
+
     fn discover(&mut self, how: Discover) {
         self.discover = Some(how);
     }
@@ -198,12 +206,25 @@ impl Owner for Keeper {
     }
 }
 
+/// The tools of the fixture, as it lists them.
+fn offered() -> Surface {
+    let tool = |name: &str| {
+        let tool = json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
+        Item::listed(crate::surface::Kind::Tool, tool).unwrap()
+    };
+    ["echo", "sink", "source", "go", "leave"]
+        .map(tool)
+        .into_iter()
+        .collect()
+}
+
 /// No limits, nothing known.
 pub fn settings() -> Settings {
     Settings {
         alias: "fake".into(),
         max_message_bytes: MAX_MESSAGE_BYTES,
-        surface: None,
+        surface: Some(offered()),
+        whole: false,
         filter: crate::relay::Filter::default(),
         start_limit: None,
         call_limit: None,
@@ -369,6 +390,12 @@ impl Player {
             json!({"tools": {}})
         );
         self.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+    }
+
+    /// Lists the tools, as hosts do next.
+    pub fn list(&mut self) {
+        let id = self.ask("tools/list", json!({}));
+        assert!(self.answer(id)["result"]["tools"].is_array());
     }
 
     /// Asserts that a call still works.

@@ -235,6 +235,13 @@ impl TestContext {
         assert_eq!(code, 0, "{screen}");
     }
 
+    /// The same, and says yes to what the server offers.
+    pub fn offered(&self, alias: &str, flags: &[&str], argv: &[&str]) {
+        let words = [&["add", alias], flags, &["--"], argv].concat();
+        let (code, screen) = self.at_terminal(&words, "y");
+        assert_eq!(code, 0, "{screen}");
+    }
+
     /// Starts a declared server as a host does.
     pub fn host(&self, alias: &str) -> Host {
         Host::start(self.supervisor(&["run", alias]))

@@ -1,0 +1,231 @@
+//! Where the members of an object and the elements of an array stand in their text, so that one of
+//! them can be changed and every other byte left as it is.
+//!
+//! Pure, over JSON that was read before: of anything else it says that nothing stands there. It
+//! goes by strings and brackets alone and holds no nesting, so depth costs nothing.
+
+use std::ops::Range;
+
+/// A member of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Its name, escapes resolved.
+    pub(super) name: String,
+    /// Where the name stands, quotes included.
+    pub(super) key: Range<usize>,
+    /// Where its value stands.
+    pub(super) value: Range<usize>,
+}
+
+/// The members of the object that stands in that part of a text.
+pub(super) fn members(text: &str, object: &Range<usize>) -> Vec<Member> {
+    let mut scanner = Scanner::new(text, object);
+    let mut found = Vec::new();
+    if !scanner.takes(b'{') {
+        return found;
+    }
+    while let Some(key) = scanner.value() {
+        let name = text.get(key.clone()).map(serde_json::from_str);
+        let (Some(Ok(name)), true) = (name, scanner.takes(b':')) else {
+            break;
+        };
+        let Some(value) = scanner.value() else { break };
+        found.push(Member { name, key, value });
+        if !scanner.takes(b',') {
+            break;
+        }
+    }
+    found
+}
+
+/// The elements of the array that stands in that part of a text; `None` where none does.
+pub(super) fn elements(text: &str, array: &Range<usize>) -> Option<Vec<Range<usize>>> {
+    let mut scanner = Scanner::new(text, array);
+    if !scanner.takes(b'[') {
+        return None;
+    }
+    let mut found = Vec::new();
+    while let Some(value) = scanner.value() {
+        found.push(value);
+        if !scanner.takes(b',') {
+            break;
+        }
+    }
+    Some(found)
+}
+
+/// The whole of a text.
+pub(super) fn whole(text: &str) -> Range<usize> {
+    0..text.len()
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str, part: &Range<usize>) -> Self {
+        Self {
+            bytes: text.as_bytes(),
+            at: part.start,
+            end: part.end.min(text.len()),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes
+            .get(self.at)
+            .copied()
+            .filter(|_| self.at < self.end)
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// Goes past this byte, where it is the next one but for white space.
+    fn takes(&mut self, byte: u8) -> bool {
+        self.space();
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    /// Goes past the next value.
+    fn value(&mut self) -> Option<Range<usize>> {
+        self.space();
+        let start = self.at;
+        let mut open = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => self.string(),
+                b'{' | b'[' => open += 1,
+                b'}' | b']' if open == 0 => break,
+                b'}' | b']' => open -= 1,
+                b',' | b':' if open == 0 => break,
+                _ => {}
+            }
+            self.at += 1;
+            if open == 0 && matches!(byte, b'"' | b'}' | b']') {
+                break;
+            }
+        }
+        let read = self.bytes.get(start..self.at)?;
+        let blank = read
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_whitespace());
+        let end = self.at.saturating_sub(blank.count());
+        (end > start).then_some(start..end)
+    }
+
+    /// From a string's first quote to its last.
+    fn string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => return,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+    }
+}
+
+/// A text with parts of it replaced, which stand in their order and apart.
+pub(super) fn replaced(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for (part, new) in edits {
+        out.push_str(text.get(copied..part.start).unwrap_or_default());
+        out.push_str(new);
+        copied = part.end;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::value::RawValue;
+
+    #[test]
+    fn parts_are_as_written() {
+        let text = r#" { "a" : [ 1 , "x,]\"" ,{"b":[ ]}], "\u0062":-1.5e3 , "c":"}" } "#;
+        let found = members(text, &whole(text));
+        let shown: Vec<(&str, &str)> = found
+            .iter()
+            .map(|member| {
+                (
+                    member.name.as_str(),
+                    text.get(member.value.clone()).unwrap(),
+                )
+            })
+            .collect();
+        let want = [
+            ("a", r#"[ 1 , "x,]\"" ,{"b":[ ]}]"#),
+            ("b", "-1.5e3"),
+            ("c", r#""}""#),
+        ];
+        assert_eq!(shown, want);
+        assert_eq!(text.get(found[1].key.clone()).unwrap(), r#""\u0062""#);
+        let inner = elements(text, &found[0].value).unwrap();
+        let inner: Vec<&str> = inner
+            .into_iter()
+            .map(|part| text.get(part).unwrap())
+            .collect();
+        assert_eq!(inner, ["1", r#""x,]\"""#, r#"{"b":[ ]}"#]);
+        assert_eq!(elements("[ ]", &(0..3)), Some(Vec::new()));
+        assert_eq!(elements("{}", &(0..2)), None);
+        assert!(members("[]", &(0..2)).is_empty() && members("{ }", &(0..3)).is_empty());
+    }
+
+    #[test]
+    fn depth_costs_nothing() {
+        let text = format!(
+            r#"{{"a":{}1{},"b":2}}"#,
+            "[".repeat(300_000),
+            "]".repeat(300_000)
+        );
+        assert_eq!(members(&text, &whole(&text)).len(), 2);
+    }
+
+    #[test]
+    fn what_is_replaced_is_all_that_changes() {
+        let edits = [(1..2, "xy".to_owned()), (3..3, "-".to_owned())];
+        assert_eq!(replaced("abcd", &edits), "axyc-d");
+        assert_eq!(replaced("abcd", &[]), "abcd");
+    }
+
+    proptest! {
+        /// The same as a reader of JSON finds, wherever there is white space.
+        #[test]
+        fn parts_are_those_of_json(value in crate::surface::rows::tests::any_json(), pretty in any::<bool>()) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let text = text.unwrap();
+            if let Ok(raw) = serde_json::from_str::<Vec<&RawValue>>(&text) {
+                let raw: Vec<&str> = raw.into_iter().map(RawValue::get).collect();
+                let found = elements(&text, &whole(&text)).unwrap();
+                prop_assert_eq!(found.into_iter().map(|part| text.get(part).unwrap()).collect::<Vec<_>>(), raw);
+            }
+            if let Ok(super::super::params::Pairs(raw)) = serde_json::from_str(&text) {
+                let raw: Vec<(String, &str)> = raw.into_iter().map(|(name, raw)| (name, raw.get())).collect();
+                let found = members(&text, &whole(&text));
+                let found: Vec<_> = found.into_iter().map(|member| (member.name, text.get(member.value).unwrap())).collect();
+                prop_assert_eq!(found, raw);
+            }
+        }
+
+        /// Whatever it is given, it comes to an end.
+        #[test]
+        fn anything_is_read(text in any::<String>()) {
+            let _ = (members(&text, &whole(&text)), elements(&text, &whole(&text)));
+        }
+    }
+}

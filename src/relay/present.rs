@@ -1,0 +1,360 @@
+//! What the process that runs now lists, as far as it was seen: names, and whether what is said
+//! under them was approved.
+//!
+//! Pure. Lists come page by page, on the host's requests or on ours ([`super::reading`]), and are
+//! forgotten when the server says that they changed, or another process takes its place. A list
+//! is whole when its pages were seen one after the other up to the last; a cursor that leads back,
+//! and more pages than any list has, are an end to it.
+
+use std::collections::BTreeMap;
+
+use super::pins::Change;
+use crate::audit::verify::sha256;
+use crate::declaration::ItemDigest;
+use crate::surface::Kind;
+use crate::surface::canonical::Item;
+
+/// Pages of one list.
+pub(super) const PAGES: usize = 1_000;
+/// Names of one list that are remembered; a server with more is no server for a model.
+pub(super) const NAMES: usize = 10_000;
+/// The longest name that is remembered.
+const LONGEST: usize = 4_096;
+/// Bytes of withheld items of one list that are kept, to be shown to a person.
+const KEPT: usize = 2 << 20;
+
+/// The kinds that are listed.
+pub(super) const LISTED: [Kind; 4] = [Kind::Tool, Kind::Prompt, Kind::Resource, Kind::Template];
+
+/// A cursor, as far as it must be known again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cursor(String);
+
+impl Cursor {
+    /// Of the JSON of a cursor; `None` where it says that nothing follows.
+    pub(super) fn of(json: &str) -> Option<Self> {
+        (json != "null" && json != "\"\"").then(|| Self(sha256(json.as_bytes())))
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Page {
+    /// Names that are offered, and whether the tool declares an `outputSchema`.
+    pub(super) offered: Vec<(String, bool)>,
+    /// What is withheld.
+    pub(super) withheld: Vec<(Change, Option<Box<Item>>)>,
+    /// Where the next begins.
+    pub(super) next: Option<Cursor>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Offered { structured: bool },
+    Withheld(Change),
+}
+
+/// What stands under a name now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// What was approved.
+    Offered,
+    /// Something else, or that too.
+    Withheld(Change),
+    /// The whole list was seen, and nothing does.
+    Nothing,
+    /// It was not seen.
+    Unseen,
+}
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+enum Chain {
+    #[default]
+    Nothing,
+    Awaits(Cursor),
+    Whole,
+}
+
+/// One list.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    names: BTreeMap<String, Form>,
+    withheld: BTreeMap<ItemDigest, Item>,
+    /// Their bytes.
+    kept: usize,
+    /// An entry cannot be read.
+    spoilt: bool,
+    chain: Chain,
+    /// How far in which walk a cursor was given.
+    depths: BTreeMap<Cursor, (u64, usize)>,
+    walk: u64,
+    /// Rises with each change that the server tells of.
+    pub(super) epoch: u64,
+}
+
+impl Listed {
+    /// What stands under a name.
+    pub(super) fn named(&self, name: &str) -> Named {
+        match self.names.get(name) {
+            Some(Form::Offered { .. }) => Named::Offered,
+            Some(Form::Withheld(change)) => Named::Withheld(*change),
+            None if self.is_whole() && self.names.len() < NAMES => Named::Nothing,
+            None => Named::Unseen,
+        }
+    }
+
+    /// Whether a tool was seen, and declares no `outputSchema`.
+    pub(super) fn is_unstructured(&self, name: &str) -> bool {
+        self.names.get(name) == Some(&Form::Offered { structured: false })
+    }
+
+    /// Whether all of it was seen.
+    pub(super) fn is_whole(&self) -> bool {
+        self.chain == Chain::Whole
+    }
+
+    /// The names that were seen, and whether each is offered.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, bool)> {
+        let offered = |form: &Form| matches!(form, Form::Offered { .. });
+        self.names
+            .iter()
+            .map(move |(name, form)| (name.as_str(), offered(form)))
+    }
+
+    /// What is withheld, as far as it is kept.
+    pub(super) fn withheld(&self) -> impl Iterator<Item = &Item> {
+        self.withheld.values()
+    }
+
+    /// Whether anything in it is withheld.
+    pub(super) fn differs(&self) -> bool {
+        let withheld = |form: &Form| matches!(form, Form::Withheld(_));
+        self.spoilt || self.names.values().any(withheld)
+    }
+
+    /// Its end was not seen.
+    pub(super) fn leave_open(&mut self) {
+        self.chain = Chain::Nothing;
+    }
+
+    /// The server says that it changed: nothing is known of it.
+    pub(super) fn renew(&mut self) {
+        *self = Self {
+            epoch: self.epoch.saturating_add(1),
+            ..Self::default()
+        };
+    }
+
+    /// A page that was asked for by this cursor.
+    ///
+    /// # Errors
+    /// The list has no end.
+    pub(super) fn page(&mut self, asked: Option<&Cursor>, page: &Page) -> Result<(), Endless> {
+        let continues = match asked {
+            None => {
+                self.names.clear();
+                self.withheld.clear();
+                (self.kept, self.spoilt) = (0, false);
+                self.walk = self.walk.saturating_add(1);
+                let walk = self.walk;
+                self.depths
+                    .retain(|_, (of, _)| of.saturating_add(1) >= walk);
+                true
+            }
+            Some(cursor) => self.chain == Chain::Awaits(cursor.clone()),
+        };
+        for (name, structured) in &page.offered {
+            let structured = *structured;
+            self.note(name, Form::Offered { structured });
+        }
+        for (change, item) in &page.withheld {
+            if let Some(item) = item {
+                self.note(item.name(), Form::Withheld(*change));
+                self.keep(item);
+            }
+            // Without a name it is offered to nobody, then as now.
+            self.spoilt |= item.is_none() && *change != Change::Nameless;
+        }
+        let goes_on = page.next.as_ref().map(|next| self.gives(asked, next));
+        if continues {
+            self.chain = match &page.next {
+                None => Chain::Whole,
+                Some(next) => Chain::Awaits(next.clone()),
+            };
+        }
+        match goes_on {
+            Some(Err(Endless)) => {
+                self.chain = Chain::Nothing;
+                Err(Endless)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&mut self, name: &str, form: Form) {
+        if name.len() > LONGEST || self.names.len() >= NAMES {
+            return;
+        }
+        let known = self.names.entry(name.to_owned()).or_insert(form);
+        // One form that was not approved is enough: a call names no form.
+        if matches!(form, Form::Withheld(_)) {
+            *known = form;
+        }
+    }
+
+    fn keep(&mut self, item: &Item) {
+        let bytes = item.item().to_string().len();
+        if self.kept.saturating_add(bytes) <= KEPT {
+            self.kept += bytes;
+            self.withheld.insert(item.pin().clone(), item.clone());
+        }
+    }
+
+    /// A cursor was given by a page.
+    fn gives(&mut self, asked: Option<&Cursor>, next: &Cursor) -> Result<(), Endless> {
+        let first = (self.walk, 0);
+        let (walk, depth) = asked
+            .and_then(|cursor| self.depths.get(cursor))
+            .copied()
+            .unwrap_or(first);
+        match self.depths.get(next) {
+            Some((of, at)) if *of == walk && *at <= depth => return Err(Endless),
+            // A later walk came by already.
+            Some((of, _)) if *of > walk => return Ok(()),
+            _ => {}
+        }
+        if depth >= PAGES {
+            return Err(Endless);
+        }
+        self.depths
+            .insert(next.clone(), (walk, depth.saturating_add(1)));
+        Ok(())
+    }
+}
+
+/// The list leads back to where it was, or has too many pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Endless;
+
+/// All lists of the process that runs now.
+#[derive(Debug, Default)]
+pub(super) struct Present {
+    tools: Listed,
+    prompts: Listed,
+    resources: Listed,
+    templates: Listed,
+    /// Its instructions are withheld.
+    pub(super) instructions: Option<Box<Item>>,
+}
+
+impl Present {
+    /// One of them; instructions are no list, and so none that was seen.
+    pub(super) fn of(&self, kind: Kind) -> &Listed {
+        match kind {
+            Kind::Tool | Kind::Instructions => &self.tools,
+            Kind::Prompt => &self.prompts,
+            Kind::Resource => &self.resources,
+            Kind::Template => &self.templates,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut Listed {
+        match kind {
+            Kind::Tool | Kind::Instructions => &mut self.tools,
+            Kind::Prompt => &mut self.prompts,
+            Kind::Resource => &mut self.resources,
+            Kind::Template => &mut self.templates,
+        }
+    }
+
+    /// Another process takes the place, or none does. What was said at the opening stands until
+    /// another is answered.
+    pub(super) fn renew(&mut self) {
+        for kind in LISTED {
+            self.of_mut(kind).renew();
+        }
+    }
+
+    /// Whether anything that was seen is withheld.
+    pub(super) fn differs(&self) -> bool {
+        self.instructions.is_some() || LISTED.iter().any(|kind| self.of(*kind).differs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(word: &str) -> Cursor {
+        Cursor::of(&format!("\"{word}\"")).unwrap()
+    }
+
+    fn page(names: &[&str], next: Option<&str>) -> Page {
+        Page {
+            offered: names
+                .iter()
+                .map(|name| ((*name).to_owned(), false))
+                .collect(),
+            withheld: Vec::new(),
+            next: next.map(cursor),
+        }
+    }
+
+    #[test]
+    fn a_list_is_whole_after_its_pages_in_their_order() {
+        let mut list = Listed::default();
+        assert_eq!(list.named("a"), Named::Unseen);
+        list.page(None, &page(&["a"], Some("1"))).unwrap();
+        assert_eq!(
+            (list.named("a"), list.named("b")),
+            (Named::Offered, Named::Unseen)
+        );
+        // Out of order, and again.
+        list.page(Some(&cursor("9")), &page(&["z"], None)).unwrap();
+        assert!(!list.is_whole());
+        for _ in 0..2 {
+            list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
+                .unwrap();
+        }
+        list.page(Some(&cursor("2")), &page(&["c"], None)).unwrap();
+        assert_eq!(
+            (list.named("c"), list.named("d")),
+            (Named::Offered, Named::Nothing)
+        );
+        list.renew();
+        assert_eq!((list.named("a"), list.epoch), (Named::Unseen, 1));
+    }
+
+    #[test]
+    fn what_leads_back_has_no_end() {
+        let mut list = Listed::default();
+        list.page(None, &page(&["a"], Some("1"))).unwrap();
+        list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
+            .unwrap();
+        // Two hosts' walks side by side, and a page asked for twice, are no circle.
+        list.page(None, &page(&["a"], Some("1"))).unwrap();
+        list.page(Some(&cursor("2")), &page(&["c"], Some("3")))
+            .unwrap();
+        list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
+            .unwrap();
+        list.page(Some(&cursor("2")), &page(&["c"], Some("3")))
+            .unwrap();
+        let back = list.page(Some(&cursor("3")), &page(&["d"], Some("1")));
+        assert_eq!(back, Err(Endless));
+        assert!(!list.is_whole() && list.named("d") == Named::Offered);
+    }
+
+    #[test]
+    fn too_many_pages_are_none() {
+        let mut list = Listed::default();
+        list.page(None, &page(&[], Some("0"))).unwrap();
+        let step = |list: &mut Listed, at: usize| {
+            let next = (at + 1).to_string();
+            list.page(Some(&cursor(&at.to_string())), &page(&[], Some(&next)))
+        };
+        let ended = (0..2 * PAGES).find(|at| step(&mut list, *at) == Err(Endless));
+        assert_eq!(ended, Some(PAGES - 1));
+    }
+}

@@ -1,0 +1,191 @@
+//! What the last runs of a server saw of its surface that is not what was approved:
+//! `pending/<digest>.json` of the state directory.
+//!
+//! A run writes it when what it withholds is news; `supervisor tools ALIAS --pending` and the rows
+//! of `list`, `get` and `ps` read it, so that nothing has to be started to see it. Each list stands
+//! as the last run that saw it left it. An answer to the second question forgets all of it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RunError;
+use crate::declaration::Digest;
+use crate::declaration::file::Folder;
+use crate::declaration::store::State;
+use crate::relay::Pending;
+use crate::surface::canonical::{Item, Written};
+use crate::surface::{Kind, Surface};
+
+/// The folder of the files.
+pub(crate) const FOLDER: &str = "pending";
+/// The version of a file.
+const VERSION: u32 = 1;
+/// How long another run that writes is waited for: messages stand still meanwhile.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WaitingFile {
+    version: u32,
+    digest: Digest,
+    seen: Timestamp,
+    withheld: Vec<Written>,
+    gone: Vec<Gone>,
+}
+
+/// Something that was approved and is not listed any more.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gone {
+    kind: Kind,
+    name: String,
+}
+
+/// What waits for an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// When it was seen last.
+    pub(crate) seen: Timestamp,
+    withheld: Vec<Item>,
+    gone: BTreeSet<Gone>,
+}
+
+impl Waiting {
+    /// What the server would be approved for, as far as runs saw it: what was approved, without what
+    /// is not listed any more, and with what is withheld.
+    pub(crate) fn surface(&self, approved: &Surface) -> Surface {
+        let withheld = |kind, name: &str| {
+            let mut withheld = self.withheld.iter();
+            withheld.any(|item| item.kind() == kind && item.name() == name)
+        };
+        let stays = |item: &&Item| {
+            let gone = Gone {
+                kind: item.kind(),
+                name: item.name().to_owned(),
+            };
+            !self.gone.contains(&gone) && !withheld(item.kind(), item.name())
+        };
+        let kept = approved.iter().filter(stays);
+        kept.chain(&self.withheld).cloned().collect()
+    }
+
+    /// How many items are withheld.
+    pub(crate) fn withheld(&self) -> usize {
+        self.withheld.len()
+    }
+
+    /// The same, as another run saw it.
+    fn after(mut self, pending: &Pending, now: Timestamp) -> Self {
+        let seen: BTreeSet<Kind> = pending
+            .withheld
+            .iter()
+            .map(Item::kind)
+            .chain(pending.whole.iter().copied())
+            .collect();
+        self.withheld.retain(|item| !seen.contains(&item.kind()));
+        self.withheld.extend(pending.withheld.iter().cloned());
+        self.gone.retain(|gone| !pending.whole.contains(&gone.kind));
+        let gone = pending.gone.iter().cloned();
+        self.gone
+            .extend(gone.map(|(kind, name)| Gone { kind, name }));
+        self.seen = now;
+        self
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.withheld.is_empty() && self.gone.is_empty()
+    }
+}
+
+fn name(digest: &Digest) -> String {
+    format!("{digest}.json")
+}
+
+/// What waits for an answer of that declaration.
+///
+/// # Errors
+/// A file that cannot be trusted or read.
+pub(crate) fn read(state: &State, digest: &Digest) -> Result<Option<Waiting>, RunError> {
+    let folder = match state.folder() {
+        Some(folder) => folder.folder(FOLDER, false)?,
+        None => None,
+    };
+    folder.map_or(Ok(None), |folder| read_in(&folder, digest))
+}
+
+fn read_in(folder: &Folder, digest: &Digest) -> Result<Option<Waiting>, RunError> {
+    let name = name(digest);
+    let Some(text) = folder.read(&name)? else {
+        return Ok(None);
+    };
+    let unreadable = |problem: String| RunError::Unreadable {
+        path: folder.path().join(&name),
+        problem,
+    };
+    let file: WaitingFile =
+        serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    if file.version != VERSION || file.digest != *digest {
+        return Err(unreadable(
+            "it is another declaration's, or version's".to_owned(),
+        ));
+    }
+    let withheld: Option<Vec<Item>> = file.withheld.into_iter().map(Written::read).collect();
+    let Some(withheld) = withheld else {
+        return Err(unreadable("an item does not hash to its pin".to_owned()));
+    };
+    Ok(Some(Waiting {
+        seen: file.seen,
+        withheld,
+        gone: file.gone.into_iter().collect(),
+    }))
+}
+
+/// Keeps what a run saw.
+///
+/// # Errors
+/// As [`read`]; it cannot be written.
+pub(crate) fn saw(
+    state: &State,
+    digest: &Digest,
+    pending: &Pending,
+    now: Timestamp,
+) -> Result<(), RunError> {
+    let before = read(state, digest)?;
+    if before.is_none() && pending.withheld.is_empty() && pending.gone.is_empty() {
+        return Ok(());
+    }
+    let folder = state.make()?.make(FOLDER)?;
+    let locked = folder.lock_within(PATIENCE)?;
+    let none = Waiting {
+        seen: now,
+        withheld: Vec::new(),
+        gone: BTreeSet::new(),
+    };
+    // Another run may have written since.
+    let waiting = read_in(&folder, digest)?.unwrap_or(none);
+    let waiting = waiting.after(pending, now);
+    let file = WaitingFile {
+        version: VERSION,
+        digest: digest.clone(),
+        seen: now,
+        withheld: waiting.withheld.iter().map(Written::from).collect(),
+        gone: waiting.gone.into_iter().collect(),
+    };
+    Ok(locked.write(&name(digest), &(serde_json::to_string(&file)? + "\n"))?)
+}
+
+/// It was answered.
+///
+/// # Errors
+/// The system said no.
+pub(crate) fn forget(state: &State, digest: &Digest) -> Result<(), RunError> {
+    let Some(folder) = state.folder() else {
+        return Ok(());
+    };
+    let locked = folder.lock_within(PATIENCE)?;
+    Ok(locked.remove_in(FOLDER, &name(digest))?)
+}
