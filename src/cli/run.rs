@@ -87,12 +87,6 @@ async fn start(
     let id = RunId::new().map_err(LaunchError::Spawn)?;
     let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(person, &run, explanation, filter)?;
-    if settings.surface.is_none() {
-        let alias = &explanation.alias;
-        render::note(&format!(
-            "{alias}: its surface was not approved, so it offers nothing; to look at it: supervisor approve {alias} --surface"
-        ));
-    }
     let running = launch::launch(&mut prepared).await?;
     let server = run.started(prepared.explanation(), running)?;
     Ok(Begun {

@@ -182,10 +182,6 @@ impl Gate {
             expired.to_host = self.answer_all(&Gone::Slow(limit));
             self.effects.push(Effect::Verdict(Verdict::Failed));
         }
-        if self.reading.due().is_some_and(|due| due <= self.now.at) {
-            self.effects.push(Effect::Verdict(Verdict::Failed));
-            self.read_long_enough();
-        }
         while let Some((id, asked)) = self.asked.expire(self.now.at) {
             let limit = asked.limit.unwrap_or_default().as_secs();
             let (alias, what) = (&self.alias, what(&asked));
@@ -209,6 +205,11 @@ impl Gate {
             self.effects.push(Effect::Verdict(Verdict::Failed));
             self.record_end(&asked, Outcome::Timeout, 0);
             self.counters.answered_by_relay += 1;
+        }
+        // After that: what waits for it may have waited long enough by now.
+        if self.reading.due().is_some_and(|due| due <= self.now.at) {
+            self.effects.push(Effect::Verdict(Verdict::Failed));
+            self.read_long_enough();
         }
         expired
     }

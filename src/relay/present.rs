@@ -192,6 +192,15 @@ impl Listed {
         }
     }
 
+    /// What a page of another reading withholds, which goes on.
+    pub(super) fn beware(&mut self, page: &Page) {
+        for (change, item) in &page.withheld {
+            if let Some(item) = item {
+                self.note(item.name(), Form::Withheld(*change));
+            }
+        }
+    }
+
     fn note(&mut self, name: &str, form: Form) {
         if name.len() > LONGEST || self.names.len() >= NAMES {
             return;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::envelope::Id;
 use super::guard::Wanted;
-use super::present::{Cursor, Listed};
+use super::present::{Cursor, Listed, Page};
 use crate::surface::Kind;
 
 /// What our ids begin with.
@@ -120,6 +120,12 @@ impl Reading {
         self.held.push_back(held);
     }
 
+    /// The requests that wait.
+    #[cfg(test)]
+    pub(super) fn held_ids(&self) -> impl Iterator<Item = &Id> {
+        self.held.iter().map(|held| &held.id)
+    }
+
     /// Whether a request waits; it waits no longer then.
     pub(super) fn lets_go(&mut self, id: &Id) -> bool {
         let Some(at) = self.held.iter().position(|held| held.id == *id) else {
@@ -174,6 +180,13 @@ impl Reading {
     pub(super) fn answered(&mut self, bytes: usize) -> Option<Asking> {
         self.bytes = self.bytes.saturating_add(bytes);
         self.asking.take().filter(|_| self.bytes <= BYTES)
+    }
+
+    /// What a page for the host withholds of the list that is read.
+    pub(super) fn beware(&mut self, kind: Kind, page: &Page) {
+        if let Some(asking) = self.asking.as_mut().filter(|asking| asking.kind == kind) {
+            asking.list.beware(page);
+        }
     }
 
     /// When its time is up.

@@ -108,6 +108,13 @@ impl<'a> Run<'a> {
             at: Instant::now(),
             of_day: owner.now(),
         };
+        let mut record = Record::new(&settings.alias);
+        if settings.surface.is_none() {
+            let alias = &settings.alias;
+            record.say(&format!(
+                "its surface was not approved, so it offers nothing; to look at it: supervisor approve {alias} --surface"
+            ));
+        }
         Ok(Self {
             host_in: Some(stdin),
             host_out: Some(stdout),
@@ -120,7 +127,7 @@ impl<'a> Run<'a> {
             down: Lane::new(settings.max_message_bytes),
             again: Lane::new(0),
             gate: Gate::new(settings, now),
-            record: Record::new(&settings.alias),
+            record,
             owner,
             told: Vec::new(),
             scratch: vec![0; STDERR_CHUNK],

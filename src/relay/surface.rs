@@ -44,6 +44,7 @@ impl Gate {
         let mut edit = self.judge().edit(text, &result, asks.map(|asks| asks.kind));
         match asks {
             Some(asks) if self.present.of(asks.kind).epoch == asks.epoch => {
+                self.reading.beware(asks.kind, &edit.page);
                 let list = self.present.of_mut(asks.kind);
                 if list.page(asks.cursor.as_ref(), &edit.page).is_err() {
                     // The host would read for ever.
@@ -78,15 +79,19 @@ impl Gate {
             (None, Some(result)) => self.judge().edit(text, &result, Some(kind)),
             // A server that has no such list lists nothing.
             (Some(METHOD_NOT_FOUND), _) if asking.cursor.is_none() => Edit::default(),
-            _ => return self.gave_up(kind, asking.list),
+            _ => return self.gave_up(kind, asking.list, asking.epoch),
         };
+        if self.present.of(kind).epoch == asking.epoch {
+            // What it calls meanwhile is not what it was.
+            self.present.of_mut(kind).beware(&edit.page);
+        }
         if asking
             .list
             .page(asking.cursor.as_ref(), &edit.page)
             .is_err()
         {
             self.tell(&edit);
-            return self.gave_up(kind, asking.list);
+            return self.gave_up(kind, asking.list, asking.epoch);
         }
         if let Some(next) = edit.next(text) {
             self.tell(&edit);
@@ -99,9 +104,8 @@ impl Gate {
     }
 
     /// The list that is read cannot be read to its end; what was seen of it stands.
-    pub(super) fn gave_up(&mut self, kind: Kind, mut list: Listed) {
+    pub(super) fn gave_up(&mut self, kind: Kind, mut list: Listed, epoch: u64) {
         list.leave_open();
-        let epoch = self.present.of(kind).epoch;
         self.take(kind, list, epoch);
         let what = member_of(kind);
         self.effects.push(Effect::Note(format!(
@@ -114,7 +118,7 @@ impl Gate {
     pub(super) fn read_nothing(&mut self) {
         self.heard();
         if let Some(asking) = self.reading.answered(0) {
-            self.gave_up(asking.kind, asking.list);
+            self.gave_up(asking.kind, asking.list, asking.epoch);
         }
     }
 

@@ -2,7 +2,8 @@
 //! once at most, all are answered at the end, and what is passed on was asked for.
 //!
 //! Each line of the input is a step: `h` and a line of the host's, `s` and one of the server's, `t`
-//! and so many seconds, `d` the server dies, `u` another comes, `c` the end.
+//! and so many seconds, `d` the server dies, `u` another comes, `c` the end, `l` the server answers our
+//! own question for a list, by these tools or by those that are approved.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,6 +16,8 @@ use super::super::envelope::{Message, read};
 use super::super::gate::{Effect, Gate, Gone, Moment, Step};
 use super::super::{Audit, Exit, Filter, Settings};
 use super::driver::signature;
+use crate::surface::canonical::Item;
+use crate::surface::{Kind, Surface};
 
 struct Game {
     gate: Gate,
@@ -22,6 +25,8 @@ struct Game {
     open: BTreeSet<String>,
     /// Cancelled ones: an answer may come, or not.
     late: BTreeSet<String>,
+    /// Our own question, by its id.
+    own: Option<String>,
     ways: Vec<u8>,
 }
 
@@ -30,6 +35,7 @@ pub fn target(input: &[u8]) -> u64 {
         gate: Gate::new(&settings(input), moment()),
         open: BTreeSet::new(),
         late: BTreeSet::new(),
+        own: None,
         ways: Vec::new(),
     };
     for step in input.split(|byte| *byte == b'\n') {
@@ -45,12 +51,18 @@ pub fn target(input: &[u8]) -> u64 {
     signature(&game.ways)
 }
 
+/// The tools that are approved.
+fn approved() -> Surface {
+    let tool = |name| Item::listed(Kind::Tool, serde_json::json!({ "name": name })).unwrap();
+    ["a", "b"].map(tool).into_iter().collect()
+}
+
 fn settings(input: &[u8]) -> Settings {
     let narrow = input.first() == Some(&b'n');
     Settings {
         alias: "a".into(),
         max_message_bytes: 4_096,
-        surface: None,
+        surface: Some(approved()),
         whole: false,
         filter: Filter {
             exclude: if narrow {
@@ -80,6 +92,18 @@ impl Game {
         match step {
             [b'h', line @ ..] => self.host(line),
             [b's', line @ ..] => self.server(line),
+            [b'l', tools @ ..] => {
+                if let Some(id) = self.own.take() {
+                    let tools = std::str::from_utf8(tools).unwrap_or_default();
+                    let tools = match tools {
+                        "" => r#"[{"name":"a"},{"name":"b"}]"#,
+                        tools => tools,
+                    };
+                    let line =
+                        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#);
+                    self.server(line.as_bytes());
+                }
+            }
             [b't', rest @ ..] => {
                 let seconds = std::str::from_utf8(rest)
                     .ok()
@@ -138,7 +162,14 @@ impl Game {
                     self.late.remove(&id);
                 }
             }
-            Step::Skip => {}
+            Step::Skip => {
+                // It waits for a reading of ours, and is answered as any other.
+                let waits = |id: &String| {
+                    let mut ids = self.gate.reading.held_ids();
+                    ids.any(|held| held.json() == *id)
+                };
+                self.open.extend(asked.filter(waits));
+            }
             Step::Withhold(withheld) => {
                 self.told(&withheld.to_host, asked.as_deref());
                 json(&withheld.to_server);
@@ -219,7 +250,16 @@ impl Game {
                     }
                     Effect::Event(event) => self.ways.push(event.name().as_bytes()[0]),
                     Effect::Replayed(_) | Effect::Discover(_) | Effect::Note(_) => {}
-                    Effect::ToServer(_) | Effect::Pending(_) => {}
+                    Effect::Pending(_) => {}
+                    Effect::ToServer(line) => {
+                        let id = json(&line).remove(0);
+                        if id.starts_with("\"supervisor:") {
+                            self.own = Some(id);
+                        } else {
+                            assert!(self.open.contains(&id), "{id} does not wait");
+                        }
+                        self.ways.push(b'O');
+                    }
                 }
             }
         }

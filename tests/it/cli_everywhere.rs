@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 50] = [
+const LINES: [&[&str]; 53] = [
     &[],
     &["--help"],
     &["-h"],
@@ -35,6 +35,9 @@ const LINES: [&[&str]; 50] = [
     &["why", "nobody", "--json"],
     &["logs", "w"],
     &["logs", "nobody"],
+    &["tools", "w"],
+    &["tools", "w", "--pending"],
+    &["tools", "nobody"],
     &["ps"],
     &["list"],
     &["list", "--json"],
