@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -124,22 +125,34 @@ pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
     let state = [person.state.clone(), settle(&person.state)];
     let mut homes = vec![person.home.clone()];
     homes.extend(listed_home(person.uid).filter(|home| *home != person.home));
-    // Most are not there; in a directory that is not there itself nothing is asked for.
+    // Most are not there: what a home holds is listed once, and in a directory that is not there
+    // itself nothing is asked for.
+    let listed: BTreeMap<&Path, BTreeSet<OsString>> = homes
+        .iter()
+        .filter_map(|home| Some((home.as_path(), names(home)?)))
+        .collect();
     let directories = RefCell::new(BTreeMap::new());
     Places::new(&homes, &state, |path| {
         let above = path.parent()?;
-        let mut known = directories.borrow_mut();
-        let there = match known.get(above) {
-            Some(there) => *there,
+        let there = match listed.get(above) {
+            Some(names) => names.contains(&path.file_name()?.to_ascii_lowercase()),
             None => {
-                let there = fs::metadata(above).is_ok();
-                known.insert(above.to_owned(), there);
-                there
+                let mut known = directories.borrow_mut();
+                let known = known.entry(above.to_owned());
+                *known.or_insert_with(|| fs::metadata(above).is_ok())
             }
         };
         there.then(|| fs::symlink_metadata(path).ok()).flatten()?;
         follow(path).ok().map(|followed| followed.resolved)
     })
+}
+
+/// What a directory holds, in lower case: a file system may take a name in any. `None` where that
+/// cannot be told.
+fn names(directory: &Path) -> Option<BTreeSet<OsString>> {
+    let entries = fs::read_dir(directory).ok()?;
+    let name = |entry: io::Result<fs::DirEntry>| Some(entry.ok()?.file_name().to_ascii_lowercase());
+    entries.map(name).collect()
 }
 
 /// Everything a plan is made of, beside what every server gets: `system`, from [`system`].

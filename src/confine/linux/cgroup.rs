@@ -24,7 +24,7 @@ use std::time::Duration;
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
-use super::mountinfo::unescaped;
+use super::mountinfo::{self, unescaped};
 
 /// What every group of ours is called, before the numbers of the process that made it.
 const PREFIX: &str = "supervisor";
@@ -65,9 +65,11 @@ pub struct Counted {
 
 /// The group in which groups of servers can be made here; why there is none.
 pub fn find() -> Result<PathBuf, String> {
-    let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
-    let (mounted, own) = place(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?)
-        .ok_or("no hierarchy of version 2 shows this process")?;
+    let failed = |path: &'static str| move |error: io::Error| format!("{path}: {error}");
+    let mounted = mountinfo::text().map_err(failed("/proc/self/mountinfo"))?;
+    let own = fs::read_to_string("/proc/self/cgroup").map_err(failed("/proc/self/cgroup"))?;
+    let (mounted, own) =
+        place(&mounted, &own).ok_or("no hierarchy of version 2 shows this process")?;
     let mut why = String::new();
     for group in own
         .ancestors()

@@ -11,6 +11,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -27,7 +28,7 @@ use super::close::{Machine, close, open, remount, wanted};
 use super::lend::Lent;
 use super::links::{self, Link};
 use super::namespace::{self, Namespaces};
-use super::source::{Source, held_error, position};
+use super::source::{Source, held_error, position, sort};
 use super::way::{hide_way, inside, link};
 use crate::confine::spec::Inode;
 use crate::plan::{facts, grants};
@@ -82,16 +83,17 @@ impl Ground {
     pub fn hold() -> Result<Self, ApplyError> {
         let found = facts::system().map_err(io::Error::other)?;
         let prepared = namespace::prepared(&found.grants);
+        let prepared: BTreeSet<&OsStr> = prepared.iter().map(|path| path.as_os_str()).collect();
         let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
         let mut system = devices.collect::<Result<Vec<_>, _>>()?;
         for (grant, (file, metadata)) in found.grants.into_iter().zip(found.held) {
-            if prepared.contains(&grant.path) {
+            if prepared.contains(grant.path.as_os_str()) {
                 system.push(Source::of(grant.path, file, &metadata));
             }
         }
-        system.sort_by(|a, b| a.path.cmp(&b.path));
+        sort(&mut system);
         // Two names of one place.
-        system.dedup_by(|a, b| a.path == b.path);
+        system.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
         let links = links::in_root_and(&found.links)?;
         Ok(Self { system, links })
     }
@@ -229,10 +231,13 @@ impl Root {
     /// what is.
     fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
         let system = &self.ground.system;
-        let mounted: BTreeSet<&Path> = namespaces.mounted().map(PathBuf::as_path).collect();
+        let mounted: BTreeSet<&OsStr> = namespaces.mounted().map(|path| path.as_os_str()).collect();
         for source in system {
-            let device = DEVICES.iter().any(|name| source.path == Path::new(name));
-            let granted = || source.path.ancestors().any(|path| mounted.contains(path));
+            let device = DEVICES.iter().any(|name| source.path.as_os_str() == *name);
+            let granted = || {
+                let mut above = source.path.ancestors();
+                above.any(|path| mounted.contains(path.as_os_str()))
+            };
             if !device && !granted() {
                 let error = io::Error::other("it was prepared and is not granted");
                 return Err(held_error(&source.path, error));
@@ -241,13 +246,14 @@ impl Root {
         let own = |path: &Path| lent.iter().any(|lent| lent.path == path);
         let mut granted = mounted
             .into_iter()
+            .map(Path::new)
             .filter(|path| position(system, path).is_none() && !own(path))
             .map(Source::held)
             .collect::<Result<Vec<_>, _>>()?;
         for lent in lent {
             granted.push(Source::lent(lent)?);
         }
-        granted.sort_by(|a, b| a.path.cmp(&b.path));
+        sort(&mut granted);
         self.granted = granted;
         Ok(())
     }
@@ -259,10 +265,11 @@ impl Root {
         let mut found = std::mem::take(&mut self.ground.links);
         found.retain(stays);
         let system = grants::system_names().map_err(io::Error::other)?;
+        let system: BTreeSet<&OsStr> = system.iter().map(|path| path.as_os_str()).collect();
         for name in namespaces
             .names
             .iter()
-            .filter(|name| !system.contains(name))
+            .filter(|name| !system.contains(name.as_os_str()))
         {
             found.extend(links::along(name).into_iter().take_while(stays));
         }

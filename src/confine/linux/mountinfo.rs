@@ -2,16 +2,30 @@
 #![expect(clippy::disallowed_methods, reason = "reads what is mounted")]
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use nix::mount::MsFlags;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
+/// Bytes that are read at a time at first: what is mounted on most machines.
+const PIECE: usize = 32 << 10;
+
+/// The kernel's own text, read in few pieces: for each it locks what is mounted on the whole
+/// machine, and the shim may be mounting.
+///
+/// # Errors
+/// It cannot be read.
+pub fn text() -> io::Result<String> {
+    let mut text = String::with_capacity(PIECE);
+    File::open("/proc/self/mountinfo")?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Every mount, in the order they were made: where it is, and its own flags.
 pub fn mounts() -> io::Result<Vec<(PathBuf, MsFlags)>> {
-    let text = fs::read_to_string("/proc/self/mountinfo")?;
+    let text = text()?;
     let parsed = |line: &str| {
         let mut words = line.split(' ').skip(4);
         Some((

@@ -3,6 +3,7 @@
 //! What is not granted is not there: no name, no FIFO, no socket, nothing to change or watch.
 //! What is granted to be read is mounted read-only, so that no call changes it, whoever owns it.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -142,8 +143,13 @@ fn made_anew(path: &Path) -> bool {
 fn outermost(grants: &[&Grant]) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     let mut paths: Vec<&PathBuf> = grants.iter().map(|grant| &grant.path).collect();
-    // Component by component a parent sorts right before all that lies in it.
-    paths.sort();
+    // Component by component a parent sorts right before all that lies in it: as bytes do where
+    // what parts them is the least.
+    paths.sort_by_cached_key(|path| {
+        let least = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+        let bytes = path.as_os_str().as_bytes();
+        bytes.iter().map(least).collect::<Vec<u8>>()
+    });
     for path in paths {
         if !kept.last().is_some_and(|parent| path.starts_with(parent)) {
             kept.push(path.clone());

@@ -16,7 +16,7 @@ use nix::mount::{MsFlags, mount};
 use super::apply::ApplyError;
 use super::close::{Machine, close};
 use super::lend::Lent;
-use super::mount::NONE;
+use super::mount::{NONE, ROOT};
 use super::way::{inside, place};
 use crate::confine::spec::Inode;
 
@@ -34,9 +34,15 @@ enum From {
     Lent(Lent),
 }
 
+/// Sorts by the bytes of the paths, so that a parent comes before what lies in it. To compare paths
+/// by their components takes longer, and these have no second spelling.
+pub(super) fn sort(sources: &mut [Source]) {
+    sources.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+}
+
 /// Where the source of a path stands among sorted ones.
 pub(super) fn position(sources: &[Source], path: &Path) -> Option<usize> {
-    let at = sources.binary_search_by(|source| source.path.as_path().cmp(path));
+    let at = sources.binary_search_by(|source| source.path.as_os_str().cmp(path.as_os_str()));
     at.ok()
 }
 
@@ -89,9 +95,19 @@ impl Source {
         let mounted = place(&at, self.directory).and_then(|()| match &self.from {
             From::Lent(lent) => lent.put(&at),
             From::Held(file) => {
-                let from = format!("/proc/self/fd/{}", file.as_raw_fd());
                 let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-                Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?)
+                if self.path.starts_with(ROOT) {
+                    // Its path leads into the new root by now.
+                    let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+                    return Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?);
+                }
+                // The way through /proc takes as long as the mount itself. What stands at the path
+                // now is mounted, and must be what was held.
+                mount(Some(&self.path), &at, NONE, flags, NONE)?;
+                match inode(&fs::symlink_metadata(&at)?) == self.inode {
+                    true => Ok(()),
+                    false => Err(io::Error::other("another stands there now")),
+                }
             }
         });
         mounted.map_err(|error| held_error(&self.path, error))?;

@@ -4,10 +4,12 @@
     reason = "makes mount points and links in a file system of the server's own"
 )]
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
+
+use nix::sys::stat::{Mode, SFlag, mknod};
 
 use super::apply::ApplyError;
 use super::mount::{ROOT, memory};
@@ -57,7 +59,13 @@ pub(super) fn place(at: &Path, directory: bool) -> io::Result<()> {
         if directory {
             fs::create_dir(at)
         } else {
-            File::create_new(at).map(drop)
+            // Nothing is opened that would have to be closed.
+            Ok(mknod(
+                at,
+                SFlag::S_IFREG,
+                Mode::from_bits_truncate(0o666),
+                0,
+            )?)
         }
     };
     let made = match make() {
