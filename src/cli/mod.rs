@@ -42,6 +42,7 @@ mod try_;
 mod why;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -58,9 +59,17 @@ use prepare::PrepareArgs;
 use tools::ToolsArgs;
 
 use crate::declaration::Alias;
+use crate::launch::spawn::{Shim, Side};
 
 /// Runs a command line, the program's own name first.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
+    // Before anything is read or opened.
+    let shim = match forks_at_once(&words).then(Shim::fork) {
+        Some(Ok(Side::Shim(code))) => return code,
+        Some(Ok(Side::Supervisor(shim))) => Some(shim),
+        // It is executed then.
+        Some(Err(_)) | None => None,
+    };
     log::start();
     // The bundled server of `try` and `doctor`.
     if let Some(code) = crate::probe::server::hidden(&words) {
@@ -81,7 +90,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
                 .try_get_matches_from(command)
                 .and_then(|matches| RunArgs::from_arg_matches(&matches));
             if let Ok(args) = read {
-                return run::run(&args);
+                return run::run(&args, shim);
             }
         }
         _ => {}
@@ -90,7 +99,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
         Ok(Cli { command }) => match command {
             Command::Add(_) => add::run(&[]),
             Command::Approve(args) => approve::run(&args),
-            Command::Run(args) => run::run(&args),
+            Command::Run(args) => run::run(&args, shim),
             Command::Explain(args) => explain::run(&args),
             Command::Why(args) => why::run(&args),
             Command::Logs(args) => logs::run(&args),
@@ -111,6 +120,16 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Man(args) => man::run(&args),
         },
         Err(error) => render::usage(&error),
+    }
+}
+
+/// Whether the words ask for a server to be started. Not with `--receipt-fd`: the shim must not have
+/// the caller's descriptor, and none of ours may have the number that the caller names.
+fn forks_at_once(words: &[OsString]) -> bool {
+    let descriptor = |word: &OsString| word.as_bytes().starts_with(b"--receipt-fd");
+    match words {
+        [_, command, rest @ ..] => command == "run" && !rest.iter().any(descriptor),
+        _ => false,
     }
 }
 

@@ -12,16 +12,18 @@ use crate::confine::linux::apply;
 use crate::declaration::Tools;
 use crate::declaration::store::State;
 use crate::error::Error;
-use crate::launch::receipts::Named;
+use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
-use crate::launch::{self, Explanation, LaunchError, Prepared, descendants};
+use crate::launch::spawn::Shim;
+use crate::launch::{self, Explanation, LaunchError, Prepared, descendants, logs};
 use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
 use crate::run::{self, Run};
 
-/// Runs the command. Prints nothing on stdout that is not the protocol.
-pub(super) fn run(args: &RunArgs) -> ExitCode {
+/// Runs the command, with the shim that was forked for it. Prints nothing on stdout that is not the
+/// protocol.
+pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     if args.dry_run {
         return super::explain::show(&request(args), args.json);
     }
@@ -38,7 +40,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args, named));
+    let code = runtime.block_on(start_and_relay(args, named, shim));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep() {
         Ok(()) => code,
@@ -54,12 +56,16 @@ fn request(args: &RunArgs) -> RunRequest {
     }
 }
 
-async fn start_and_relay(args: &RunArgs, named: Result<Named, LaunchError>) -> ExitCode {
+async fn start_and_relay(
+    args: &RunArgs,
+    named: Result<Named, LaunchError>,
+    shim: Option<Shim>,
+) -> ExitCode {
     let person = match facts::person() {
         Ok(person) => person,
         Err(error) => return refuse(None, args, &error.into()).await,
     };
-    match start(&person, args, named).await {
+    match start(&person, args, named, shim).await {
         Ok(begun) => relay_messages(begun).await,
         Err(error) => refuse(Some(&person), args, &error).await,
     }
@@ -78,16 +84,25 @@ async fn start(
     person: &Person,
     args: &RunArgs,
     named: Result<Named, LaunchError>,
+    shim: Option<Shim>,
 ) -> Result<Begun, Error> {
     let named = named?;
-    let (mut prepared, filter) = permitted(person, args)?;
+    let (mut prepared, filter) = permitted(person, args, shim)?;
     let explanation = prepared.explanation();
     say_what_differs(explanation);
     let record = Record::begin(explanation, person.clone(), named);
     let id = RunId::new().map_err(LaunchError::Spawn)?;
     let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(person, &run, explanation, filter)?;
-    let running = launch::launch(&mut prepared).await?;
+    let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
+    let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
+        // Beside the shim's work, of which the other waits.
+        if kept && let Ok(state) = State::open(person) {
+            receipts::make_room(&state, &digest);
+            logs::make_room(&state, &digest);
+        }
+    });
+    let running = running?;
     let server = run.started(prepared.explanation(), running)?;
     Ok(Begun {
         server,
@@ -124,8 +139,13 @@ fn settings(
     })
 }
 
-fn permitted(person: &Person, args: &RunArgs) -> Result<(Prepared, Filter), Error> {
-    let prepared = launch::permit(launch::prepare(person, &request(args))?)?;
+fn permitted(
+    person: &Person,
+    args: &RunArgs,
+    shim: Option<Shim>,
+) -> Result<(Prepared, Filter), Error> {
+    let explanation = launch::prepare_with(shim, person, &request(args))?;
+    let prepared = launch::permit(explanation)?;
     let filter = filter(args, &prepared.explanation().declared.tools)?;
     Ok((prepared, filter))
 }

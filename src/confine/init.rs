@@ -2,17 +2,14 @@
 //!
 //! It puts the new root together, the part that every server has before there are orders, enters
 //! it and closes it, gives up every capability (and, where the supervisor is root, root's id), and starts the
-//! process that becomes the server. From then on it reaps, passes signals on, and ends when the
-//! server's main process ends: the kernel then ends all others in the namespace, whatever
+//! process that becomes the server. Its parent is the supervisor, which adopts it before it gives
+//! the orders. From then on it reaps, passes signals on, and ends when the server's main process ends: the kernel then ends all others in the namespace, whatever
 //! session they are in.
 
 use std::fs::File;
-use std::io::PipeReader;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -40,10 +37,8 @@ pub(super) fn init(
     ground: Ground,
     mut orders: Taker,
     status: &mut Status,
-    (lifeline, null): (&PipeReader, &File),
+    null: &File,
 ) -> Result<u8, Failed> {
-    apply::die_with_parent().at(Step::ParentDeath)?;
-    alive(lifeline)?;
     let mut root = Root::begin(ground).at(Step::Mounts)?;
     capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
@@ -52,6 +47,9 @@ pub(super) fn init(
     };
     let lent = lent(&spec, &mut orders)?;
     drop(orders);
+    // The one that made the namespaces has ended by now, and the supervisor is the parent.
+    apply::die_with_parent().at(Step::ParentDeath)?;
+    alive(status)?;
     let Some(namespaces) = &spec.rules.namespaces else {
         return Err(failed(Step::Spec, "orders without namespaces"));
     };
@@ -63,7 +61,7 @@ pub(super) fn init(
         capabilities::become_unprivileged(ids).at(Step::Capabilities)?;
         // A change of ids takes it back (`prctl(2)`).
         apply::die_with_parent().at(Step::ParentDeath)?;
-        alive(lifeline)?;
+        alive(status)?;
     }
     capabilities::drop_capabilities().at(Step::Capabilities)?;
     apply::not_dumpable().at(Step::Capabilities)?;
@@ -90,19 +88,12 @@ fn lent(spec: &Spec, orders: &mut Taker) -> Result<Vec<Lent>, Failed> {
     lent.ok_or_else(|| failed(Step::Spec, "a mount that is lent did not come"))
 }
 
-/// The parent-death signal is set too late where the parent has ended before: then nobody holds
-/// the other end of the lifeline. (The parent's id cannot tell: it is 0 in here.)
-fn alive(lifeline: &PipeReader) -> Result<(), Failed> {
-    let mut asked = [PollFd::new(lifeline.as_fd(), PollFlags::POLLIN)];
-    poll(&mut asked, PollTimeout::ZERO).at(Step::ParentDeath)?;
-    let said = asked
-        .first()
-        .and_then(PollFd::revents)
-        .unwrap_or(PollFlags::POLLHUP);
-    if said.contains(PollFlags::POLLHUP) {
-        Err(failed(Step::ParentDeath, "the supervisor has ended"))
-    } else {
-        Ok(())
+/// The parent-death signal is set too late where the supervisor has ended before: then nobody holds
+/// the other end of the status pipe. (The parent's id cannot tell: it is 0 in here.)
+fn alive(status: &Status) -> Result<(), Failed> {
+    match status.is_held().at(Step::ParentDeath)? {
+        true => Ok(()),
+        false => Err(failed(Step::ParentDeath, "the supervisor has ended")),
     }
 }
 

@@ -1,18 +1,19 @@
-//! The process that becomes the server: this program executed anew as `__confine`.
+//! The process that becomes the server.
 //!
-//! It starts with an empty environment and nothing of the supervisor's memory, so that nothing the
-//! server is given, and nothing the caller has, is in it or acts on it. Its standard input is the
-//! socket its orders come by, its standard output the pipe it reports on; the server's own three
-//! pipes come with the first order. Whatever it is for, it enters its namespaces at once and
-//! puts in place what every server's root has, while the supervisor still reads what the plan is
-//! made of; then it waits for its orders. Where the supervisor asks no more than whether that
-//! works, it ends. Each step below is one function of `linux::apply` or `linux::mount`; the first
-//! that fails is reported by name, and the server does not start. At the exec the status pipe
-//! closes.
+//! The first one of a run is forked as the very first act of the program, when nothing was read
+//! yet ([`forked`]); any other is this program executed anew as `__confine` ([`main`]). Either way
+//! its environment is empty and nothing of what the supervisor reads is in its memory, so that
+//! nothing the server is given, and nothing the caller has, is in it or acts on it. Its orders
+//! come by a socket, it reports on a pipe; the server's own three pipes come with the first order.
+//! Whatever it is for, it enters its namespaces at once and puts in place what every server's root
+//! has, while the supervisor still reads what the plan is made of; then it waits for its orders.
+//! Where the supervisor asks no more than whether that works, it ends. Each step below is one
+//! function of `linux::apply` or `linux::mount`; the first that fails is reported by name, and the
+//! server does not start. At the exec the status pipe closes.
 //!
 //! With namespaces it forks twice: the first child is process 1 of the server's process
-//! namespace (`init`), and that one's child becomes the server (`exec`). Without, it goes
-//! straight on to the steps of the last.
+//! namespace (`init`), which the supervisor adopts when this one ends, and that one's child becomes
+//! the server (`exec`). Without, it goes straight on to the steps of the last.
 #![expect(
     clippy::disallowed_methods,
     reason = "the shim opens the directory it is told to"
@@ -21,13 +22,15 @@
 use std::ffi::NulError;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
+use nix::unistd::chdir;
 
 use super::linux::apply::{self, ApplyError};
 use super::linux::mount::Ground;
@@ -41,15 +44,32 @@ use crate::error::FAILED;
 /// The first argument of the process that becomes a server.
 pub const CONFINE: &str = "__confine";
 
-/// Runs the shim; its exit code, where no server was started or when it ended.
+/// Runs the shim in a process executed for it: the orders come by standard input, the reports go
+/// to standard output. Its exit code, where no server was started or when it ended.
 #[must_use]
 pub fn main() -> ExitCode {
     let Ok((orders, status)) = ends() else {
         // Nobody is there to be told.
         return ExitCode::from(FAILED);
     };
-    let mut status = Status(Some(status));
-    ExitCode::from(begin(orders, &mut status).unwrap_or_else(|failed| {
+    told(Status(Some(status)), |status| begin(orders, status))
+}
+
+/// The same in a process forked from one that has read nothing yet.
+#[must_use]
+pub fn forked(orders: Taker, status: OwnedFd) -> ExitCode {
+    let status = Status(Some(File::from(status)));
+    told(status, |status| {
+        apply::forget_environment().at(Step::Environment)?;
+        // As where it is executed: it keeps no directory of the caller's in use.
+        chdir("/").at(Step::Environment)?;
+        begin(orders, status)
+    })
+}
+
+/// Does it, and reports where it failed.
+fn told(mut status: Status, does: impl FnOnce(&mut Status) -> Result<u8, Failed>) -> ExitCode {
+    ExitCode::from(does(&mut status).unwrap_or_else(|failed| {
         // The supervisor may be gone; there is nobody else to tell.
         let _ = status.report(&Report::Failed(failed));
         FAILED
@@ -91,6 +111,17 @@ impl Status {
         }
     }
 
+    /// Whether the supervisor, which alone has the other end, still holds it.
+    pub(super) fn is_held(&self) -> io::Result<bool> {
+        let Some(pipe) = &self.0 else {
+            return Ok(false);
+        };
+        let mut asked = [PollFd::new(pipe.as_fd(), PollFlags::empty())];
+        poll(&mut asked, PollTimeout::ZERO)?;
+        let said = asked.first().and_then(PollFd::revents);
+        Ok(said.is_some_and(|said| !said.contains(PollFlags::POLLERR)))
+    }
+
     /// Closes it in a process that only waits from here on: its end is the exec.
     pub(super) fn let_go(&mut self) {
         self.0 = None;
@@ -100,6 +131,7 @@ impl Status {
 /// The first process.
 fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, Failed> {
     // Before anything blocks: the supervisor may be killed now.
+    apply::own_name().at(Step::Stage)?;
     apply::close_descriptors_at_exec();
     apply::die_with(start.supervisor).at(Step::ParentDeath)?;
     apply::new_session().at(Step::Session)?;
@@ -158,12 +190,10 @@ fn inside(
     if !watched {
         apply::not_dumpable().at(Step::Namespaces)?;
     }
-    let (lifeline, held) = io::pipe().at(Step::Stage)?;
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
-        drop(held);
-        return init::init(ground, orders, status, (&lifeline, &null));
+        return init::init(ground, orders, status, &null);
     };
     let begun = Begun {
         keyring,
@@ -171,16 +201,8 @@ fn inside(
         first: Some(child.pid()),
     };
     status.report(&Report::Begun(begun)).at(Step::Stage)?;
-    status.let_go();
-    drop((lifeline, orders, ground));
-    capabilities::keep_right_to_kill().at(Step::Capabilities)?;
-    apply::let_go_of_pipes(&null).at(Step::Stage)?;
-    let ended = child.join().at(Step::Stage)?;
-    drop(held);
-    Ok(ended
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(FAILED))
+    // The supervisor adopts the first process, and waits for that before it gives the orders.
+    Ok(0)
 }
 
 /// The directory at a path, which is the one that was checked, or none.

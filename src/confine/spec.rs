@@ -221,6 +221,8 @@ pub struct Failed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
+    /// Nothing of the caller's in it.
+    Environment,
     /// Read the spec.
     Spec,
     /// Be bound to the supervisor's life.

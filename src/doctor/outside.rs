@@ -12,7 +12,7 @@ use nix::unistd::{Pid, geteuid, getsid};
 use super::judge::Row;
 use super::runs::Run;
 use crate::confine::Promise;
-use crate::confine::shim::CONFINE;
+use crate::confine::linux::apply::NAME;
 use crate::probe::{CANARY, Outcome, VARIABLE};
 
 /// What was seen of a process and all it started.
@@ -38,7 +38,8 @@ pub fn look(top: Option<u32>) -> Seen {
     for pid in below(top) {
         let place = |name: &str| format!("/proc/{pid}/{name}");
         let line = fs::read_to_string(place("cmdline")).unwrap_or_default();
-        let confines = line.contains(CONFINE);
+        let name = fs::read(place("comm")).unwrap_or_default();
+        let confines = name.strip_suffix(b"\n") == Some(NAME.to_bytes());
         let alone = pid == top && line.contains(crate::probe::server::ARGUMENT);
         if line.contains(CANARY) {
             seen.value.get_or_insert(format!("process {pid}"));
@@ -47,7 +48,7 @@ pub fn look(top: Option<u32>) -> Seen {
         let environment = String::from_utf8_lossy(&environment);
         // What only confines has none; to the one that becomes the server what it gets belongs.
         let something = if confines {
-            !environment.is_empty()
+            environment.chars().any(|character| character != '\0')
         } else {
             environment.contains(VARIABLE)
         };

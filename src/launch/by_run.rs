@@ -2,7 +2,7 @@
 //! `<folder>/<first 16 digits of the digest>/<run><suffix>`.
 #![expect(clippy::disallowed_methods, reason = "lists what runs left")]
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::time::SystemTime;
 
 use super::run_id::RunId;
@@ -27,16 +27,48 @@ pub(super) fn folder(
     }
 }
 
-/// The runs that have a file there, the latest first. What has another name is not ours.
-pub(super) fn runs(folder: &Folder, suffix: &str) -> Vec<(SystemTime, RunId)> {
-    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-    let mut found: Vec<(SystemTime, RunId)> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let run = name.to_str()?.strip_suffix(suffix)?.parse().ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, run))
-        })
+/// The runs that have a file there, the latest first, at most so many. What has another name is not
+/// ours.
+pub(super) fn runs(folder: &Folder, suffix: &str, kept: usize) -> Vec<(SystemTime, RunId)> {
+    let mut found: Vec<(SystemTime, RunId)> = entries(folder, suffix)
+        .filter_map(|(entry, run)| Some((entry.metadata().ok()?.modified().ok()?, run)))
         .collect();
     found.sort_by(|a, b| b.cmp(a));
+    found.truncate(kept);
     found
+}
+
+/// Removes the files of the oldest runs, so that so many are left.
+pub(super) fn drop_oldest(folder: &Folder, suffix: &str, kept: usize) {
+    // Which are the oldest is asked for only where there are more.
+    if entries(folder, suffix).count() <= kept {
+        return;
+    }
+    for (_, old) in runs(folder, suffix, usize::MAX).into_iter().skip(kept) {
+        // Another one removed it: as good.
+        let _ = fs::remove_file(folder.path().join(format!("{old}{suffix}")));
+    }
+}
+
+/// Makes room for one more file of a declaration: as good as at the end of a run, where a host
+/// waits for it. What cannot be removed now is told there.
+pub(super) fn make_room(state: &State, (name, suffix): (&str, &str), digest: &Digest, kept: usize) {
+    if let Ok(Some(folder)) = folder(state, name, digest, false)
+        && let Ok(_locked) = folder.lock()
+    {
+        drop_oldest(&folder, suffix, kept.saturating_sub(1));
+    }
+}
+
+fn entries(folder: &Folder, suffix: &str) -> impl Iterator<Item = (DirEntry, RunId)> {
+    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+    entries.filter_map(move |entry| {
+        let run = entry
+            .file_name()
+            .to_str()?
+            .strip_suffix(suffix)?
+            .parse()
+            .ok()?;
+        Some((entry, run))
+    })
 }

@@ -3,7 +3,7 @@
 //! For a supervisor that owns its process (`supervisor run`): as a subreaper it adopts every
 //! descendant of the server whose own parent ended, sessions of their own included
 //! (`PR_SET_CHILD_SUBREAPER`, `prctl(2)`), so that at the end every child it has is the
-//! server's. An embedding host has children of its own and must not call this.
+//! server's. An embedding host has children of its own and must not sweep.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,7 +24,8 @@ use super::processes;
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Adopts orphans from here on.
+/// Adopts orphans from here on: what a server leaves, and the first process of its namespaces when
+/// the one that made them ends.
 ///
 /// # Errors
 /// What the system says.

@@ -197,6 +197,7 @@ const fn promise(step: Step) -> &'static str {
         Step::Capabilities => "R3",
         Step::Seccomp => "R4",
         Step::Limits => "R5",
+        Step::Environment => "S2",
         Step::Spec | Step::Directory | Step::Stage => "S5",
     }
 }

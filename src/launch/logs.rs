@@ -9,7 +9,7 @@
     reason = "the room `launch` writes what a run left and lists it"
 )]
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -54,16 +54,18 @@ pub(crate) fn keep(
         let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
         let doing = "written";
         written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        for (_, old) in by_run::runs(&folder, SUFFIX).into_iter().skip(KEPT) {
-            // Another one removed it: as good.
-            let _ = fs::remove_file(folder.path().join(format!("{old}.log")));
-        }
+        by_run::drop_oldest(&folder, SUFFIX, KEPT);
         Ok(())
     };
     kept().map_err(|error| LaunchError::Log {
         place: crate::text::path(&person.state.join(FOLDER)),
         source: io::Error::other(error),
     })
+}
+
+/// Makes room for what the server says in a run that begins.
+pub(crate) fn make_room(state: &State, digest: &Digest) {
+    by_run::make_room(state, (FOLDER, SUFFIX), digest, KEPT);
 }
 
 /// What a server said in its last runs, the latest first.
@@ -75,7 +77,7 @@ pub(crate) fn read(state: &State, digest: &Digest) -> Result<Vec<(RunId, String)
         return Ok(Vec::new());
     };
     let mut texts = Vec::new();
-    for (_, run) in by_run::runs(&folder, SUFFIX) {
+    for (_, run) in by_run::runs(&folder, SUFFIX, KEPT) {
         if let Some(text) = folder.read(&format!("{run}.log"))? {
             texts.push((run, text));
         }

@@ -139,11 +139,23 @@ impl Prepared {
 /// # Panics
 /// Outside a Tokio runtime with I/O.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
+    prepare_with(None, person, request)
+}
+
+/// The same with the shim that was forked for it, if one was.
+pub(crate) fn prepare_with(
+    shim: Option<Shim>,
+    person: &Person,
+    request: &RunRequest,
+) -> Result<Explanation, Error> {
     // Beside the reading: it enters its namespaces meanwhile.
-    let mut shim = Shim::start(Place::Inside, request.watched).map_err(LaunchError::Spawn)?;
+    let executed = || Shim::execute(Place::Inside, request.watched);
+    let mut shim = shim.map_or_else(executed, Ok).map_err(LaunchError::Spawn)?;
     apply::not_dumpable()
         .map_err(io::Error::other)
         .map_err(LaunchError::Spawn)?;
+    // As long as the shim does not mount: it reads what is mounted.
+    let cgroup = linux::cgroup::find();
     let asked = Asked::read(person, request)?;
     let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
@@ -164,7 +176,7 @@ pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Err
         .check(&request.alias, &asked.declaration, found);
     let plan = resolve::resolve(home, &declared, &facts, &asked.others)?;
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
-    let kernel = kernel::facts(shim.begun()?, ids, kept);
+    let kernel = kernel::facts(shim.begun()?, ids, kept, cgroup);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
     let program = Ran {
@@ -226,7 +238,7 @@ pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Err
 /// # Panics
 /// Outside a Tokio runtime with I/O: it starts a process.
 pub fn namespaces_refused() -> Result<Option<String>, LaunchError> {
-    let mut shim = Shim::start(Place::Inside, false).map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::execute(Place::Inside, false).map_err(LaunchError::Spawn)?;
     shim.begin(Begin {
         network: true,
         ids: None,
@@ -372,7 +384,7 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
         Some(_) => Place::Inside,
         None => Place::Outside,
     };
-    let mut shim = Shim::start(place, explanation.watched).map_err(LaunchError::Spawn)?;
+    let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
     shim.begin(begin(&explanation.declared, ids))?;
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {

@@ -3,12 +3,8 @@
 //! `receipts/<first 16 digits of the digest>/<run>.json`, mode 0600, the last [`KEPT`] of each
 //! declaration. What the caller names is opened before the server starts, so that no server
 //! leads a write elsewhere, and that a run which could not be recorded does not begin.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the room `launch` writes receipts and lists them"
-)]
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -226,13 +222,15 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
             Place::open(&path).and_then(|place| place.write(receipt.run, text.as_bytes()));
         let doing = "written";
         written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        for (_, old) in by_run::runs(&folder, SUFFIX).into_iter().skip(KEPT) {
-            // Another one removed it: as good.
-            let _ = fs::remove_file(folder.path().join(format!("{old}.json")));
-        }
+        by_run::drop_oldest(&folder, SUFFIX, KEPT);
         Ok(())
     };
     kept().map_err(|error| failed(io::Error::other(error)))
+}
+
+/// Makes room for the receipt of a run that begins.
+pub(crate) fn make_room(state: &State, digest: &Digest) {
+    by_run::make_room(state, (FOLDER, SUFFIX), digest, KEPT);
 }
 
 /// The receipts of a declaration, the latest first, and those that cannot be read, in words.
@@ -243,7 +241,7 @@ pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>
         Ok(None) => return (receipts, problems),
         Err(error) => return (receipts, vec![error.to_string()]),
     };
-    for (_, run) in by_run::runs(&folder, SUFFIX) {
+    for (_, run) in by_run::runs(&folder, SUFFIX, KEPT) {
         let name = format!("{run}.json");
         match folder.read(&name) {
             // Its content did not reach the disk before the power went.
@@ -264,4 +262,5 @@ pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>
 
 #[cfg(test)]
 #[path = "receipts_tests.rs"]
+#[expect(clippy::disallowed_methods, reason = "looks at what was written")]
 mod tests;

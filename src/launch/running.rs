@@ -116,10 +116,11 @@ fn since(ticks: u64) -> Option<Timestamp> {
 /// What the kernel says of the server that a process runs.
 pub(crate) fn seen(holder: u32) -> Seen {
     let below = processes::below(holder).unwrap_or_default();
-    // Its own processes that only wait come before the server.
+    // What waits beside it comes before the server: the first process of its namespaces.
+    let levels = numbers(holder).len();
     let ours = |process: &u32| {
-        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).nth(1) == Some(crate::confine::shim::CONFINE.as_bytes())
+        let numbers = numbers(*process);
+        numbers.len() > levels && numbers.get(levels).is_some_and(|number| number == "1")
     };
     let servers: Vec<u32> = below.iter().copied().skip_while(ours).collect();
     let main = servers.first().copied();
@@ -133,6 +134,14 @@ pub(crate) fn seen(holder: u32) -> Seen {
         memory_bytes,
         confined_by: status.map(|status| confined(&status)).unwrap_or_default(),
     }
+}
+
+/// The numbers of a process, from this process's namespace inwards; none where it has ended.
+fn numbers(process: u32) -> Vec<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    let numbers = line.unwrap_or_default().split_ascii_whitespace();
+    numbers.map(str::to_owned).collect()
 }
 
 /// What a `/proc/PID/status` says of confinement. Landlock and mounts do not show there.

@@ -6,11 +6,12 @@
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -18,12 +19,12 @@ use tokio::time::timeout;
 
 use super::confirm::{judge, understood, unexpected, wordless};
 use super::watch::{self, Disks, Watch};
-use super::{Explanation, LaunchError};
+use super::{Explanation, LaunchError, descendants};
 use crate::confine::Mechanism;
 use crate::confine::linux::cgroup::Cgroup;
 use crate::confine::linux::entry;
 use crate::confine::linux::lend::Lent;
-use crate::confine::orders::{self, Giver};
+use crate::confine::orders::{self, Giver, Taker};
 use crate::confine::shim;
 use crate::confine::spec::{Begin, Begun, Enforced, Failed, Place, Report, Spec, Start, Step};
 use crate::plan::held::Held;
@@ -37,7 +38,10 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Without them it ends with this value.
 #[derive(Debug)]
 pub struct Shim {
+    /// It, or the first process of its namespaces, when that was adopted.
     process: Process,
+    /// The process group that it leads.
+    group: Pid,
     stdin: PipeWriter,
     stdout: PipeReader,
     stderr: PipeReader,
@@ -47,21 +51,43 @@ pub struct Shim {
     said: Vec<u8>,
     /// What it could enter, where it said so early.
     begun: Option<Begun>,
-    /// The first process of its namespaces.
-    first: Option<u32>,
+}
+
+/// On which side of a fork this process is.
+pub enum Side {
+    /// It goes on, and holds the shim.
+    Supervisor(Shim),
+    /// It was the shim, and has done its work.
+    Shim(ExitCode),
 }
 
 impl Shim {
+    /// Forks this process, for a server that nobody watches: the first thing it does, since all
+    /// that it has in its memory by then the shim has too.
+    ///
+    /// # Errors
+    /// This process has threads; what the system says.
+    pub fn fork() -> io::Result<Side> {
+        let (status, status_in) = io::pipe()?;
+        let (orders, taker) = orders::pair()?;
+        let Some(child) = safe_fork::fork()? else {
+            drop((orders, status));
+            return Ok(Side::Shim(shim::forked(
+                Taker::new(taker),
+                status_in.into(),
+            )));
+        };
+        let shim = Self::told(child.pid(), orders, status, (Place::Inside, false))?;
+        Ok(Side::Supervisor(shim))
+    }
+
     /// Executes this very program anew, with an empty environment.
     ///
     /// # Errors
     /// What the system says.
-    pub fn start(place: Place, watched: bool) -> io::Result<Self> {
-        let (stdin_out, stdin) = io::pipe()?;
-        let (stdout, stdout_in) = io::pipe()?;
-        let (stderr, stderr_in) = io::pipe()?;
+    pub fn execute(place: Place, watched: bool) -> io::Result<Self> {
         let (status, status_in) = io::pipe()?;
-        let (mut orders, taker) = orders::pair()?;
+        let (orders, taker) = orders::pair()?;
         // What it says before it has the server's pipes is nobody's to read.
         let child = Command::new("/proc/self/exe")
             .arg(shim::CONFINE)
@@ -71,7 +97,22 @@ impl Shim {
             .stdout(status_in)
             .stderr(Stdio::null())
             .spawn()?;
-        let process = Process::of(child.id())?;
+        Self::told(child.id(), orders, status, (place, watched))
+    }
+
+    /// The process of this number, told what it is for.
+    fn told(
+        process: u32,
+        mut orders: Giver,
+        status: PipeReader,
+        (place, watched): (Place, bool),
+    ) -> io::Result<Self> {
+        // What it leaves is this process's: the first process of its namespaces.
+        descendants::adopt()?;
+        let process = Process::of(process)?;
+        let (stdin_out, stdin) = io::pipe()?;
+        let (stdout, stdout_in) = io::pipe()?;
+        let (stderr, stderr_in) = io::pipe()?;
         let start = Start {
             supervisor: std::process::id(),
             place,
@@ -80,6 +121,7 @@ impl Shim {
         let pipes = [stdin_out.as_fd(), stdout_in.as_fd(), stderr_in.as_fd()];
         orders.give(&start, &pipes)?;
         Ok(Self {
+            group: process.id(),
             process,
             stdin,
             stdout,
@@ -88,7 +130,6 @@ impl Shim {
             status,
             said: Vec::new(),
             begun: None,
-            first: None,
         })
     }
 
@@ -121,7 +162,9 @@ impl Shim {
     pub fn begun(&mut self) -> Result<Begun, LaunchError> {
         loop {
             if let Some(begun) = self.begun.take() {
-                self.first = begun.first;
+                if let Some(first) = begun.first {
+                    self.adopt(first).map_err(LaunchError::Spawn)?;
+                }
                 return Ok(begun);
             }
             match self.report()? {
@@ -132,11 +175,17 @@ impl Shim {
         }
     }
 
+    /// Takes hold of the first process of the namespaces, which is a child of this process as soon as
+    /// the one that made them has ended.
+    fn adopt(&mut self, first: u32) -> io::Result<()> {
+        let first = Process::of(first)?;
+        std::mem::replace(&mut self.process, first).join()
+    }
+
     /// The process that goes on to be the server, while it waits: the first of its namespaces, or
     /// the shim itself where there are none.
     pub fn next(&self) -> u32 {
-        let outer = u32::try_from(self.process.id().as_raw());
-        self.first.or(outer.ok()).unwrap_or(0)
+        u32::try_from(self.process.id().as_raw()).unwrap_or(0)
     }
 
     /// Its next report.
@@ -175,6 +224,7 @@ impl Shim {
         give(&mut self.orders, spec, &mounts)?;
         let Self {
             process,
+            group,
             stdin,
             stdout,
             stderr,
@@ -182,13 +232,13 @@ impl Shim {
             status,
             said: mut reports,
             begun: _,
-            first: _,
         } = self;
         drop(orders);
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
         let ordered = Ordered {
             process,
+            group,
             stdin,
             stdout,
             stderr,
@@ -210,6 +260,7 @@ impl Shim {
 /// A shim that has its orders, and so became a server or ended.
 struct Ordered {
     process: Process,
+    group: Pid,
     stdin: PipeWriter,
     stdout: PipeReader,
     stderr: PipeReader,
@@ -270,17 +321,13 @@ pub async fn spawn(
     }
 }
 
-/// The control group that the plan asks for, with the processes of the shim in it.
+/// The control group that the plan asks for, with the process that waits for its orders in it.
 fn group(explanation: &Explanation, shim: &Shim) -> Result<Option<Cgroup>, LaunchError> {
     let Some(bounds) = &explanation.lowered.cgroup else {
         return Ok(None);
     };
-    let outer = u32::try_from(shim.process.id().as_raw()).map_err(io::Error::other);
-    let outer = outer.map_err(LaunchError::Spawn)?;
     let made = Cgroup::make(bounds).and_then(|group| {
-        for process in [Some(outer), shim.first].into_iter().flatten() {
-            group.enter(process)?;
-        }
+        group.enter(shim.next())?;
         Ok(group)
     });
     made.map(Some).map_err(|error| LaunchError::Step {
@@ -325,8 +372,7 @@ fn started(
     enforced: Enforced,
     (cgroup, disks): (Option<Cgroup>, Disks),
 ) -> Result<Started, LaunchError> {
-    let group = ordered.process.id();
-    let main = u32::try_from(group.as_raw()).map_err(io::Error::other);
+    let main = u32::try_from(ordered.process.id().as_raw()).map_err(io::Error::other);
     let main = main.map_err(LaunchError::Spawn)?;
     let namespaces = explanation.lowered.namespaces.as_ref();
     let in_memory = namespaces.map(|own| own.in_memory.as_slice());
@@ -342,7 +388,7 @@ fn started(
             stdout: ordered.stdout.into(),
             stderr: ordered.stderr.into(),
             process: ordered.process,
-            group,
+            group: ordered.group,
             bounds: Box::new(watch),
         },
         enforced,

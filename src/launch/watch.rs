@@ -50,8 +50,8 @@ pub(super) fn disks(plan: &Plan) -> io::Result<Disks> {
 
 impl Watch {
     /// Begins to watch the server whose first process has this number; `namespaces` tells whether
-    /// that one and its child are ours, and which file systems in memory it has. Its disks were
-    /// looked at before: it may have filled one by now.
+    /// that one is ours, and which file systems in memory it has. Its disks were looked at before: it
+    /// may have filled one by now.
     ///
     /// # Errors
     /// `/proc` cannot be looked at.
@@ -65,7 +65,7 @@ impl Watch {
         let whose = match namespaces {
             Some(in_memory) => Whose {
                 root: main,
-                ours: 2,
+                ours: 1,
                 in_memory: in_memory.to_vec(),
             },
             // What leaves its parent is adopted by this process.

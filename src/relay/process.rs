@@ -50,6 +50,19 @@ impl Process {
         let _ = process::pidfd_send_signal(&self.fd, Signal::KILL);
     }
 
+    /// Waits for the end of one that ends by itself at once. This thread does nothing meanwhile.
+    ///
+    /// # Errors
+    /// What the system says; somebody else waited for it.
+    pub fn join(mut self) -> io::Result<()> {
+        let ended = waitid(Id::PIDFd(self.fd.as_fd()), WaitPidFlag::WEXITED)?;
+        self.exit = Some(match ended {
+            WaitStatus::Exited(_, code) => Exit::Code(code),
+            _ => Exit::Code(i32::from(crate::error::FAILED)),
+        });
+        Ok(())
+    }
+
     /// Waits for its end.
     ///
     /// # Errors

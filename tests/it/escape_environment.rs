@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::unistd::geteuid;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 
 use crate::attack::Attack;
 use crate::support::{Host, TestContext, everybody, stderr, stdout};
@@ -95,6 +96,73 @@ fn s2_a_loader_variable_does_not_act_before_the_confinement() {
             .all(|line| line.starts_with("[probe]")),
         "{words}"
     );
+}
+
+#[test]
+fn s2_what_confines_holds_nothing_of_the_callers() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let program = TestContext::program("fixture-server");
+        let line = ["add", "s", "--no-inspect", "--", &program, "echo"];
+        assert_eq!(context.at_terminal(&line, "y").0, 0);
+        let secret = "of-the-caller-1f6b";
+        let mut command = context.supervisor(&["run", "s"]);
+        command.env("CALLER_SECRET", secret);
+        let mut host = Host::start(command);
+        host.initialize();
+        // Root reads them; nobody else may, for they are not dumpable.
+        let readable = geteuid().is_root();
+        assert_eq!(holds(host.id(), secret), readable, "the supervisor has it");
+        let confine = below(host.id());
+        assert_eq!(confine.len(), WAITING, "{confine:?}");
+        for process in confine {
+            assert!(!holds(process, secret), "{process}");
+            let environment = fs::read(format!("/proc/{process}/environ"));
+            assert_eq!(environment.is_ok(), readable);
+            assert!(
+                environment
+                    .unwrap_or_default()
+                    .iter()
+                    .all(|byte| *byte == 0)
+            );
+        }
+        host.end();
+    }
+}
+
+/// Processes of ours that wait beside a server.
+const WAITING: usize = 1;
+
+/// The processes below one that confine.
+fn below(process: u32) -> Vec<u32> {
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = fs::read_to_string(children).unwrap_or_default();
+    let children = children.split_whitespace().map(|id| id.parse().unwrap());
+    children
+        .flat_map(|child| {
+            let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+            let own = (name == "__confine\n").then_some(child);
+            own.into_iter().chain(below(child))
+        })
+        .collect()
+}
+
+/// Whether a text stands in what can be read of a process's memory.
+fn holds(process: u32, text: &str) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let memory = File::open(format!("/proc/{process}/mem"));
+    maps.lines().any(|line| {
+        let (range, rest) = line.split_once(' ').unwrap();
+        let (start, end) = range.split_once('-').unwrap();
+        let number = |digits| u64::from_str_radix(digits, 16).unwrap();
+        let mut bytes = vec![0; usize::try_from(number(end) - number(start)).unwrap()];
+        let read = memory.as_ref().is_ok_and(|memory| {
+            rest.starts_with("rw") && memory.read_exact_at(&mut bytes, number(start)).is_ok()
+        });
+        read && bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    })
 }
 
 #[test]

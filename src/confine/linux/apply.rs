@@ -4,12 +4,15 @@
 //! that does less than it was asked to is an error.
 #![expect(
     clippy::disallowed_methods,
-    reason = "reads which signals this process ignores"
+    reason = "reads what the kernel says of this process, and writes its environment over"
 )]
 
-use std::fs::File;
+use std::ffi::CStr;
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -67,6 +70,44 @@ pub enum ApplyError {
     /// A capability set that does not empty.
     #[error("{0}")]
     Capabilities(String),
+}
+
+/// What the processes that confine are called (`proc_pid_comm(5)`).
+pub const NAME: &CStr = c"__confine";
+
+/// Lets nothing of the environment that this process was started with stand in its memory. The
+/// strings lie on the stack, where the kernel put them and where `/proc/PID/environ` reads them;
+/// only in a process that has copied none of them yet does this reach all.
+pub fn forget_environment() -> Result<(), ApplyError> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let place = environment(&stat).ok_or_else(|| io::Error::other("it is nowhere"))?;
+    let length =
+        usize::try_from(place.end.saturating_sub(place.start)).map_err(io::Error::other)?;
+    if length > 0 {
+        let memory = OpenOptions::new().write(true).open("/proc/self/mem")?;
+        memory.write_all_at(&vec![0; length], place.start)?;
+    }
+    match fs::read("/proc/self/environ")?
+        .iter()
+        .all(|byte| *byte == 0)
+    {
+        true => Ok(()),
+        false => Err(ApplyError::Partial("the environment stays".to_owned())),
+    }
+}
+
+/// Where the environment lies, as `/proc/PID/stat` says: its fields 50 and 51 (`proc_pid_stat(5)`),
+/// counted past the name, which may hold anything.
+fn environment(stat: &str) -> Option<Range<u64>> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace().skip(47);
+    let mut next = || fields.next()?.parse().ok();
+    Some(next()?..next()?)
+}
+
+/// The name it has for who lists processes.
+pub fn own_name() -> Result<(), ApplyError> {
+    Ok(prctl::set_name(NAME)?)
 }
 
 /// Binds this process's life to the supervisor's. Signal delivery is by the kernel: also when
@@ -328,4 +369,26 @@ pub fn enforce(ruleset: RulesetCreated) -> Result<(), ApplyError> {
 /// The identity of a held file: what it was when it was looked at, or it is another.
 pub fn stat(file: &File) -> Result<FileStat, ApplyError> {
     Ok(fstat(file.as_fd())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_environment_lies() {
+        // As the kernel counts them: the first is the number, the second the name.
+        let fields: Vec<String> = (3..=52).map(|field| (field * 100).to_string()).collect();
+        let stat = format!("12 (a) S 1) {}", fields.join(" "));
+        assert_eq!(environment(&stat), Some(5000..5100));
+        assert_eq!(environment("12 (a) S 1 1"), None);
+        // What stands there is this process's own.
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        let place = environment(&stat).unwrap();
+        let environment = fs::read("/proc/self/environ").unwrap();
+        assert_eq!(
+            u64::try_from(environment.len()).unwrap(),
+            place.end - place.start
+        );
+    }
 }

@@ -1,7 +1,5 @@
 //! The system calls that give privileges up: ids, groups, capabilities. As [`super::apply`].
 
-use std::collections::HashSet;
-
 use nix::sys::prctl;
 use nix::unistd::{
     Gid, Uid, geteuid, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid,
@@ -57,21 +55,6 @@ pub fn drop_capabilities() -> Result<(), ApplyError> {
 /// No privilege is gained from here on, by any exec.
 pub fn no_new_privs() -> Result<(), ApplyError> {
     prctl::set_no_new_privs()?;
-    Ok(())
-}
-
-/// Gives up every capability but the one to send signals: the parent-death signal of the first
-/// process is sent with the rights of this one, and by then that has another id.
-pub fn keep_right_to_kill() -> Result<(), ApplyError> {
-    use caps::{CapSet, Capability, errors::CapsError};
-    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    let kept = HashSet::from([Capability::CAP_KILL]);
-    for set in [CapSet::Ambient, CapSet::Inheritable] {
-        caps::clear(None, set).map_err(failed)?;
-    }
-    for set in [CapSet::Effective, CapSet::Permitted] {
-        caps::set(None, set, &kept).map_err(failed)?;
-    }
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! What this kernel offers, asked without changing anything of ours.
 #![expect(clippy::disallowed_methods, reason = "reads the kernel's release")]
 
+use std::path::PathBuf;
+
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, RestrictSelfAttr, Ruleset,
     RulesetAttr, Scope,
@@ -13,8 +15,13 @@ use crate::confine::spec::{Begun, Ids};
 use crate::confine::{KernelFacts, Refused};
 
 /// What this kernel offers: what it lets this process have, and what it let the shim have.
-/// `kept` is what cannot be lent to the ids.
-pub fn facts(begun: Begun, ids: Option<Ids>, kept: Vec<String>) -> KernelFacts {
+/// `kept` is what cannot be lent to the ids, `cgroup` what [`super::cgroup::find`] says.
+pub fn facts(
+    begun: Begun,
+    ids: Option<Ids>,
+    kept: Vec<String>,
+    cgroup: Result<PathBuf, String>,
+) -> KernelFacts {
     KernelFacts {
         landlock_abi: landlock_abi(),
         arch: Arch::current(),
@@ -28,7 +35,7 @@ pub fn facts(begun: Begun, ids: Option<Ids>, kept: Vec<String>) -> KernelFacts {
         },
         ids,
         kept,
-        cgroup: super::cgroup::find(),
+        cgroup,
         pid_max: std::fs::read_to_string("/proc/sys/kernel/osrelease")
             .is_ok_and(|release| at_least(&release, (6, 14))),
         root: geteuid().is_root(),
