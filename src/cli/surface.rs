@@ -16,7 +16,8 @@ use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, Server};
 use crate::error::Error;
 use crate::launch::search::{Search as Left, UNHURRIED};
-use crate::launch::{self, LaunchError, Running, descendants};
+use crate::launch::{self, Explanation, LaunchError, Running, descendants};
+use crate::plan::runner;
 use crate::plan::{Caches, Person, RunRequest};
 use crate::policy;
 use crate::run::kept::Kept;
@@ -39,18 +40,7 @@ pub(super) fn ask(
     alias: &Alias,
     earlier: Option<&Surface>,
 ) -> Result<bool, Error> {
-    // Said before anything is, where it may not start.
-    let asked = RunRequest {
-        caches: Caches::IfPrepared,
-        ..request(alias)
-    };
-    let permitted = launch::permit(launch::explain(person, &asked)?)?;
-    let watch = Watch::new().map_err(LaunchError::Spawn)?;
-    starting::prepare_first(person, state, permitted.explanation(), &watch)?;
-    let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
-    render::human(&format!("\n{}", render::paragraph("starting", &why)));
-    let (digest, seen) = inspect(person, state, alias, &watch)?;
-    drop(watch);
+    let (digest, seen, steadied_by) = seen(person, state, alias)?;
     if let Some(how) = seen.discover {
         Kept::open(state, &digest)?.learn(how, now())?;
     }
@@ -86,6 +76,7 @@ pub(super) fn ask(
         seen: &seen,
         findings: &findings,
         long: &check::long_names(&seen.surface, alias.as_str()),
+        steadied_by: steadied_by.as_deref(),
         diff: diff.as_ref(),
     };
     render::human(&format!("\n{}\n", page.to_text()));
@@ -100,6 +91,26 @@ pub(super) fn ask(
         short.short()
     ));
     Ok(true)
+}
+
+/// What a server offers, once what it runs was fetched; and what may steady that.
+fn seen(
+    person: &Person,
+    state: &State,
+    alias: &Alias,
+) -> Result<(Digest, Seen, Option<String>), Error> {
+    // Said before anything is, where it may not start.
+    let asked = RunRequest {
+        caches: Caches::IfPrepared,
+        ..request(alias)
+    };
+    let permitted = launch::permit(launch::explain(person, &asked)?)?;
+    let watch = Watch::new().map_err(LaunchError::Spawn)?;
+    starting::prepare_first(person, state, permitted.explanation(), &watch)?;
+    let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
+    render::human(&format!("\n{}", render::paragraph("starting", &why)));
+    let (digest, seen) = inspect(person, state, alias, &watch)?;
+    Ok((digest, seen, steadied_by(permitted.explanation())))
 }
 
 /// The second question after a yes to the first, where there is somebody to ask: a no, or a
@@ -207,6 +218,22 @@ fn start_limit(state: &State, alias: &Alias) -> Result<Duration, Error> {
         .min(read::START))
 }
 
+/// What makes a program of Python go through its sets in the same order at each start.
+fn steadied_by(explanation: &Explanation) -> Option<String> {
+    const SEED: &str = "PYTHONHASHSEED";
+    let plan = &explanation.plan;
+    let named = plan
+        .variables
+        .iter()
+        .any(|known| known.name.as_str() == SEED);
+    let exec = plan.exec.file_name().unwrap_or_default().to_string_lossy();
+    let runner = runner::recognise(&explanation.declared.argv());
+    let python = exec.starts_with("python")
+        || exec.starts_with("pypy")
+        || runner.is_some_and(|runner| runner.is_of_python());
+    (python && !named).then(|| format!("supervisor set {} -e {SEED}=0", explanation.alias))
+}
+
 fn sweep() {
     if let Err(error) = descendants::sweep() {
         render::note(&format!("R2: {error}"));
@@ -217,6 +244,9 @@ fn tell(progress: Progress) {
     match progress {
         Progress::Starting(reading) => {
             render::human(&format!("  {reading}\n"));
+        }
+        Progress::Again(reading) => {
+            render::human(&format!("  {reading}, once more\n"));
         }
         Progress::Waiting { since, first } if since.as_secs() % 10 == 0 => {
             let why = if first {

@@ -222,6 +222,7 @@ fn page(alias: &Alias, surface: Surface, diff: Option<&Diff<'_>>, head: &str) ->
         seen: &seen,
         findings: &[],
         long: &[],
+        steadied_by: None,
         diff,
     };
     page.to_text_below(head)

@@ -25,7 +25,7 @@ use super::places::Places;
 use super::program::Program;
 use super::runner::{self, given};
 use super::{
-    Grant, HostFacts, Person, PlanError, SearchPath, System, git, grants, program, record,
+    Grant, HostFacts, Person, PlanError, SearchPath, System, git, grants, program, record, shim,
 };
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
@@ -38,7 +38,8 @@ pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const PASSING: &str = "fnm_multishells";
 
 /// The caller's `PATH`, as a server would get it. An entry that fnm made for one shell is
-/// replaced by where it leads, since it is gone with the shell.
+/// replaced by where it leads, since it is gone with the shell; before a directory of a version
+/// manager's stand-ins come those of the real programs.
 #[must_use]
 pub(crate) fn search_path() -> SearchPath {
     let SearchPath(mut entries) = SearchPath::parse(&env::var_os("PATH").unwrap_or_default());
@@ -49,7 +50,23 @@ pub(crate) fn search_path() -> SearchPath {
             *entry = followed.resolved;
         }
     }
-    SearchPath::once(entries)
+    let Some(home) = home() else {
+        return SearchPath::once(entries);
+    };
+    let real = |entry: PathBuf| shim::stands_for(&entry, &home).into_iter().chain([entry]);
+    SearchPath::once(entries.into_iter().flat_map(real).collect())
+}
+
+/// The caller's home, where version managers keep which version is chosen.
+fn home() -> Option<PathBuf> {
+    let home = PathBuf::from(env::var_os("HOME")?);
+    home.is_absolute().then_some(home)
+}
+
+/// The real program behind a version manager's stand-in.
+#[must_use]
+pub(crate) fn behind(found: &Path) -> Option<PathBuf> {
+    shim::real(found, &home()?)
 }
 
 /// The search path of a declaration that was not approved yet: the stored `PATH`, if one was

@@ -16,9 +16,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::environment;
 use super::layout::{self, Shape};
 use super::links::follow;
-use super::package::package_root;
+use super::package::{beside, package_root};
 use super::places::Places;
 use super::program::Program;
 use super::{Grant, Rights, SearchPath};
@@ -171,6 +172,9 @@ impl<'a> Collect<'a> {
             && let Some(root) = package_root(dir, self.ground.places)
         {
             self.grant_directory(&root, "the package of the program");
+            for place in beside(&root, self.ground.places) {
+                self.grant_directory(&place, "packages beside that of the program");
+            }
         }
         if self.trust == Trust::Linked || !self.grant_directory(dir, "the program's directory") {
             self.grant(file, reason);
@@ -285,7 +289,7 @@ impl<'a> Collect<'a> {
                         "virtual environment",
                     );
                 }
-                self.base_of(root, depth);
+                self.of_environment(root, depth);
                 return true;
             }
             Shape::Manager(parts) => {
@@ -343,31 +347,17 @@ impl<'a> Collect<'a> {
         }
     }
 
-    /// The interpreter that a virtual environment was made from.
-    fn base_of(&mut self, venv: &Path, depth: usize) {
-        let config = venv.join("pyvenv.cfg");
-        let small =
-            fs::metadata(&config).is_ok_and(|found| found.is_file() && found.len() < 64 * 1024);
-        let Some(depth) = depth.checked_sub(1).filter(|_| small) else {
-            return;
-        };
-        let home = fs::read_to_string(&config)
-            .ok()
-            .and_then(|text| layout::venv_home(&text));
-        let python = |name: &str| {
-            follow(&venv.join("bin").join(name))
-                .ok()
-                .map(|followed| followed.resolved)
-        };
-        let homes = home
-            .and_then(|home| follow(&home).ok())
-            .map(|followed| followed.resolved);
-        let linked = ["python", "python3"]
-            .into_iter()
-            .filter_map(python)
-            .filter_map(|file| file.parent().map(Path::to_owned));
-        for dir in homes.into_iter().chain(linked).collect::<BTreeSet<_>>() {
-            self.surroundings(&dir, depth);
+    /// What a virtual environment leads to.
+    fn of_environment(&mut self, venv: &Path, depth: usize) {
+        if let Some(depth) = depth.checked_sub(1) {
+            for dir in environment::bases(venv) {
+                self.surroundings(&dir, depth);
+            }
+        }
+        for dir in environment::in_place(venv) {
+            if self.ground.places.may_be_brought_along(&dir) {
+                self.grant_directory(&dir, "a package installed in place");
+            }
         }
     }
 

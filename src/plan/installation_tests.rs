@@ -370,10 +370,11 @@ fn shims_of_pyenv_and_its_kin() {
             &needed,
             &[&of(".git/config")],
         );
+        // By its path it is known for what it stands for, and the manager is no part of it.
         home.sees(
             &home.installation(&of("shims/python"), &[], &[]),
-            &needed,
-            &[&of(".git/config")],
+            &[&os],
+            &[&of(".git/config"), &of("plugins/x/y")],
         );
     }
 }
@@ -513,6 +514,70 @@ fn environments_bring_the_interpreter_they_were_made_from() {
             &[],
         );
     }
+}
+
+#[test]
+fn packages_installed_in_place_are_imported_from_where_they_lie() {
+    let home = Home::new();
+    venv(&home, "app/.venv", ".local/share/uv/python/cpython-3.12");
+    for file in [
+        "src/one/pkg/x.py",
+        "src/one/.env",
+        "src/two/two/x.py",
+        "src/two/.env",
+        "src/three/lib/x.py",
+    ] {
+        home.file(file, "");
+    }
+    let packages = "app/.venv/lib/python3.12/site-packages";
+    let at = |path: &str| home.at(path).display().to_string();
+    home.file(
+        &format!("{packages}/_one.pth"),
+        &format!("import os\n{}\n", at("src/one/pkg")),
+    );
+    home.file(
+        &format!("{packages}/__editable___two_1_0_finder.py"),
+        &format!(
+            "import sys\nMAPPING: dict[str, str] = {{'two': '{}'}}\n",
+            at("src/two/two")
+        ),
+    );
+    // Neither the home nor what lies among secrets.
+    home.file(
+        &format!("{packages}/bad.pth"),
+        &format!("{}\n{}\n/\n../..\n", at(""), at(".ssh")),
+    );
+    home.sees(
+        &home.installation("app/.venv/bin/python", &[], &[]),
+        &["src/one/pkg/x.py", "src/two/two/x.py"],
+        &["src/one/.env", "src/two/.env", "src/three/lib/x.py"],
+    );
+}
+
+#[test]
+fn a_package_of_a_repository_of_many_uses_those_beside_it() {
+    let home = Home::new();
+    home.file(
+        "repo/package.json",
+        r#"{"name":"all","workspaces":["packages/*"]}"#,
+    );
+    home.file("repo/packages/server/package.json", r#"{"name":"server"}"#);
+    home.file("repo/packages/server/cli.js", "#!/usr/bin/env sh\n");
+    home.file("repo/packages/shared/package.json", r#"{"name":"shared"}"#);
+    home.file("repo/packages/shared/index.js", "");
+    home.file("repo/packages/other/package.json", "{}");
+    home.file("repo/node_modules/zod/index.js", "");
+    home.link("repo/node_modules/@all/shared", "../../packages/shared");
+    home.link("repo/packages/server/node_modules/key", ".ssh");
+    home.file("repo/.env", "");
+    home.sees(
+        &home.installation("repo/packages/server/cli.js", &[], &[]),
+        &[
+            "repo/node_modules/zod/index.js",
+            "repo/packages/shared/index.js",
+        ],
+        &["repo/.env", "repo/packages/other/package.json"],
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //!
 //! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
 
+mod environment;
 pub(crate) mod error;
 pub(crate) mod facts;
 pub(crate) mod format;
@@ -31,6 +32,7 @@ pub(crate) mod program;
 pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod runner;
+pub(crate) mod shim;
 pub(crate) mod walk;
 
 use std::collections::BTreeSet;

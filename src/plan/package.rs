@@ -4,10 +4,13 @@
     reason = "asked by `installation` and `record`: looks for marks of packages"
 )]
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::layout;
+use super::links::follow;
 use super::places::Places;
 
 /// Files that mark the root of a package.
@@ -28,6 +31,11 @@ const PACKAGE: [&str; 14] = [
     "uv.lock",
 ];
 
+/// How far above a package its repository is looked for, as many names of one directory are
+/// looked at, and as many packages are brought along by links.
+const ABOVE: usize = 4;
+const NAMES: usize = 4_096;
+const LINKED: usize = 64;
 /// How far above the output of a build its package is looked for.
 const BESIDE_OUTPUT: usize = 3;
 
@@ -58,6 +66,58 @@ pub(crate) fn package_root(dir: &Path, places: &Places) -> Option<PathBuf> {
             .unwrap_or(nearest)
             .to_owned(),
     )
+}
+
+/// What a package of Node uses beside itself in a repository of many: `node_modules` further up,
+/// and the packages that links in these and in its own lead to.
+#[must_use]
+pub(crate) fn beside(root: &Path, places: &Places) -> Vec<PathBuf> {
+    let modules = |dir: &Path| {
+        let found = dir.join("node_modules");
+        (found.is_dir() && places.may_be_whole(&found)).then_some(found)
+    };
+    let above = root.ancestors().skip(1).take(ABOVE);
+    let mut found: Vec<PathBuf> = above
+        .take_while(|dir| places.may_be_whole(dir))
+        .filter_map(modules)
+        .collect();
+    let searched: Vec<PathBuf> = modules(root).into_iter().chain(found.clone()).collect();
+    let mut linked = BTreeSet::new();
+    for modules in &searched {
+        for link in links(modules) {
+            let Ok(leads) = follow(&link).map(|followed| followed.resolved) else {
+                continue;
+            };
+            let known = leads.starts_with(root) || found.iter().any(|dir| leads.starts_with(dir));
+            let package = leads.join("package.json").is_file();
+            if package && !known && places.may_be_brought_along(&leads) && linked.len() < LINKED {
+                linked.insert(leads);
+            }
+        }
+    }
+    found.extend(linked);
+    found
+}
+
+/// The links in a `node_modules`, and in the scopes in it.
+fn links(modules: &Path) -> Vec<PathBuf> {
+    let list = |dir: &Path| {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.take(NAMES).collect::<Vec<_>>()
+    };
+    let scope = |name: &OsStr| name.as_encoded_bytes().starts_with(b"@");
+    let mut entries = list(modules);
+    let scopes: Vec<PathBuf> = entries
+        .iter()
+        .filter(|entry| scope(&entry.file_name()))
+        .map(fs::DirEntry::path)
+        .collect();
+    entries.extend(scopes.iter().flat_map(|scope| list(scope)));
+    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    let links = entries.iter().filter(|entry| is_link(entry));
+    let mut links: Vec<PathBuf> = links.map(fs::DirEntry::path).collect();
+    links.sort();
+    links
 }
 
 fn has_a_name(package: &Path) -> bool {

@@ -14,11 +14,13 @@ use super::format::{Format, HEAD, format};
 pub(crate) use super::identity::{Stat, identity};
 use super::identity::{cannot, open};
 use super::links::{follow, settle};
-use super::{PlanError, SearchPath};
+use super::{PlanError, SearchPath, facts, shim};
 
 /// How many scripts may stand before the program that the kernel executes; the kernel's own
 /// bound (`exec_binprm` in `fs/exec.c`).
 const SCRIPTS: usize = 5;
+/// A script that only hands over to another program is no longer.
+const STUB: u64 = 4_096;
 /// How many programs are looked for because a first line runs `env`.
 const NAMED_TO_ENV: usize = 4;
 
@@ -96,6 +98,7 @@ impl Program {
 /// program from another directory); [`PlanError::NotUtf8`].
 pub(crate) fn find(command: &str, path: &SearchPath) -> Result<Program, PlanError> {
     let found = locate(command, path)?;
+    let found = facts::behind(&found).unwrap_or(found);
     let mut trace = Trace {
         path,
         named: 0,
@@ -268,6 +271,14 @@ impl Trace<'_> {
             .take(most)
             .read_to_end(&mut head)
             .map_err(|error| cannot(path, error))?;
+        let mut text = head.clone();
+        Read::by_ref(&mut file)
+            .take(STUB)
+            .read_to_end(&mut text)
+            .map_err(|error| cannot(path, error))?;
+        if let Some(why) = shim::hands_over(path, &followed.resolved, &text) {
+            return Err(unusable(why));
+        }
         let format = format(&head).map_err(unusable)?;
         Ok((followed.resolved, Stat::of_metadata(&metadata), format))
     }

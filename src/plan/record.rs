@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret;
 
 use super::links::follow;
-use super::package::package_root;
+use super::package::{beside, package_root};
 use super::places::Places;
 use super::runner::{self, Runner};
 use super::{Person, PlanError, ReadFact, facts, interpreter};
@@ -83,7 +83,10 @@ pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, Plan
     let root = script
         .and_then(|script| package_root(script.parent()?, &places))
         .filter(|root| !hidden(root));
-    for root in root.into_iter().chain(project) {
+    let roots: Vec<PathBuf> = root.into_iter().chain(project).collect();
+    let beside = roots.iter().flat_map(|root| beside(root, &places));
+    let beside: Vec<PathBuf> = beside.filter(|path| !hidden(path)).collect();
+    for root in roots.into_iter().chain(beside) {
         if !reads.keys().any(|known| root.starts_with(known)) {
             reads.retain(|path, _| !path.starts_with(&root));
             reads.insert(root, ReadReason::PackageRoot);

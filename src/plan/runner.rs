@@ -34,6 +34,22 @@ pub(crate) struct Runner {
     pub(crate) unknown_flag: bool,
 }
 
+impl Runner {
+    /// Whether what it runs is a program of Python.
+    #[must_use]
+    pub(crate) fn is_of_python(&self) -> bool {
+        let python = [
+            "uvx",
+            "uv tool run",
+            "uv run",
+            "pipx run",
+            "poetry run",
+            "pdm run",
+        ];
+        python.contains(&self.name)
+    }
+}
+
 /// The runner that a command line is, if it is one; by the program's name, wherever it lies.
 #[must_use]
 pub(crate) fn recognise(argv: &[String]) -> Option<Runner> {

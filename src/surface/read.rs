@@ -3,14 +3,15 @@
 //! A surface may depend on what the client declares and on the era it speaks, and a server may
 //! lock to the first word it hears, so each reading has a child of its own. To keep the number
 //! small, each era is read with nothing declared and with all of it; only where these two differ
-//! is each capability read alone. A server of one era so costs three starts (the third asks for
-//! the other era), one of both four, and one that varies four more in each era it does.
+//! is each capability read alone. The first reading is made twice: what differs then differs from
+//! start to start. A server of one era so costs four starts (the last asks for the other era), one
+//! of both five, and one that varies four more in each era it does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::canonical::{Item, Surface};
+use super::canonical::{Item, Kind, Surface};
 use super::error::{SurfaceError, Trouble};
 use super::reading::{Declared, Era, Reading};
 use super::session::{Budget, Opening, Read, Session};
@@ -42,6 +43,8 @@ const LINES: usize = 12;
 pub enum Progress {
     /// A child is started.
     Starting(Reading),
+    /// Another is started, to be asked the same.
+    Again(Reading),
     /// It has not answered yet, for so long; told about every second.
     Waiting {
         /// Since its start.
@@ -74,6 +77,9 @@ pub struct Seen {
     pub places: BTreeMap<ItemDigest, BTreeSet<Reading>>,
     /// Every reading there was.
     pub readings: BTreeSet<Reading>,
+    /// What was not the same in two children that were asked the same: it differs from start to
+    /// start.
+    pub unstable: BTreeSet<(Kind, String)>,
     /// Entries of lists that have no name to be asked for by; no host can call them.
     pub nameless: usize,
     /// How the server took `server/discover`, where that showed.
@@ -88,8 +94,29 @@ impl Seen {
         (places != &self.readings).then_some(places)
     }
 
+    /// Whether it differs from start to start.
+    #[must_use]
+    pub fn is_unstable(&self, item: &Item) -> bool {
+        self.unstable
+            .contains(&(item.kind(), item.name().to_owned()))
+    }
+
+    /// Compares what a reading brings with what the same brought before.
+    fn compare(&mut self, reading: Reading, read: &Read) {
+        let now: BTreeSet<&ItemDigest> = read.items.iter().map(Item::pin).collect();
+        let before = self.places.iter().filter(|(_, of)| of.contains(&reading));
+        let before: BTreeSet<&ItemDigest> = before.map(|(pin, _)| pin).collect();
+        let other = |item: &&Item| now.contains(item.pin()) != before.contains(item.pin());
+        let items = read.items.iter().chain(self.surface.iter());
+        let key = |item: &Item| (item.kind(), item.name().to_owned());
+        let differing: Vec<_> = items.filter(other).map(key).collect();
+        self.unstable.extend(differing);
+    }
+
     fn add(&mut self, reading: Reading, read: Read) -> Result<(), Trouble> {
-        self.readings.insert(reading);
+        if !self.readings.insert(reading) {
+            self.compare(reading, &read);
+        }
         self.nameless = self.nameless.max(read.nameless);
         for item in read.items {
             let places = self.places.entry(item.pin().clone()).or_default();
@@ -112,7 +139,10 @@ impl Seen {
     fn is_steady(&self, era: Era) -> bool {
         let of_era = |reading: &&Reading| reading.era == era;
         let all = self.readings.iter().filter(of_era).count();
-        self.places.values().all(|places| {
+        let steady = |item: &&Item| !self.is_unstable(item);
+        let places = self.surface.iter().filter(steady);
+        let mut places = places.filter_map(|item| self.places.get(item.pin()));
+        places.all(|places| {
             let count = places.iter().filter(of_era).count();
             count == 0 || count == all
         })
@@ -137,6 +167,7 @@ pub async fn read(
             most: BYTES,
         },
         started: false,
+        repeated: false,
         seen: Seen::default(),
     };
     let legacy = reader.era(Era::Legacy).await?;
@@ -248,16 +279,23 @@ struct Reader<'a, S> {
     budget: Budget,
     /// Whether a child has answered before.
     started: bool,
+    /// Whether one was asked what another had been.
+    repeated: bool,
     seen: Seen,
 }
 
 impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
-    /// All readings of one era; why it is not spoken, where it is not.
+    /// All readings of one era; why it is not spoken, where it is not. The first that is spoken
+    /// is read twice, to see whether it says the same twice.
     async fn era(&mut self, era: Era) -> Result<Option<SurfaceError>, Error> {
         let reading = |declared| Reading { era, declared };
         let first = self.reading(reading(Declared::Nothing)).await?;
         if let Some(unread) = first {
             return Ok(Some(unread));
+        }
+        if !self.repeated {
+            self.repeated = true;
+            self.must(reading(Declared::Nothing)).await?;
         }
         self.must(reading(Declared::All)).await?;
         if !self.seen.is_steady(era) {
@@ -278,7 +316,10 @@ impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
 
     /// One child, from its start to its end.
     async fn reading(&mut self, reading: Reading) -> Result<Option<SurfaceError>, Error> {
-        (self.settings.progress)(Progress::Starting(reading));
+        (self.settings.progress)(match self.seen.readings.contains(&reading) {
+            true => Progress::Again(reading),
+            false => Progress::Starting(reading),
+        });
         let running = (self.start)().await?;
         let probes = reading.era == Era::Modern && reading.declared == Declared::Nothing;
         let limit = match (self.started, probes) {

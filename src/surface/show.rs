@@ -34,6 +34,8 @@ pub struct Page<'a> {
     pub findings: &'a [Finding],
     /// Tools that some host cannot call.
     pub long: &'a [LongName<'a>],
+    /// The command that may make a surface the same at each start, where one is known.
+    pub steadied_by: Option<&'a str>,
     /// What differs from the surface approved before; `None`: all of it is shown.
     pub diff: Option<&'a Diff<'a>>,
 }
@@ -44,6 +46,7 @@ impl Page<'_> {
     pub fn to_text(&self) -> String {
         let mut out = Lines::default();
         self.head(&mut out);
+        self.unstable(&mut out);
         self.verdict(&mut out);
         self.body(&mut out);
         // Many rows below, the verdict is out of sight.
@@ -98,6 +101,26 @@ impl Page<'_> {
                 "{} entries of its lists have no name to be asked for by, and are not offered",
                 self.seen.nameless
             ));
+        }
+    }
+
+    /// What differs from start to start: a host is kept from it whenever it does.
+    fn unstable(&self, out: &mut Lines) {
+        let unstable = &self.seen.unstable;
+        if unstable.is_empty() {
+            return;
+        }
+        out.ours("");
+        out.ours("unstable: two starts that were asked the same did not say the same of");
+        for (kind, name) in unstable {
+            out.theirs(1, &format!("{} ", kind.as_str()), &escaped(name));
+        }
+        out.ours(match self.steadied_by {
+            Some(_) => "so it differs from what is approved at some starts; what may steady it:",
+            None => "so it differs from what is approved at some starts, and is to be approved again then",
+        });
+        if let Some(command) = self.steadied_by {
+            out.ours(&format!("  {command}"));
         }
     }
 
@@ -159,7 +182,9 @@ impl Page<'_> {
     }
 
     fn item(&self, item: &Item, out: &mut Lines) {
-        if let Some(readings) = self.seen.only_in(item) {
+        if self.seen.is_unstable(item) {
+            out.ours("  differs from start to start");
+        } else if let Some(readings) = self.seen.only_in(item) {
             out.ours(&format!("  seen only: {}", places(readings)));
         }
         for row in rows::tree(item.item()) {

@@ -29,6 +29,7 @@ fn page(seen: &Seen, before: Option<&Surface>) -> String {
         seen,
         findings: &findings,
         long: &long,
+        steadied_by: None,
         diff: diff.as_ref(),
     };
     page.to_text()

@@ -311,6 +311,68 @@ fn p11_runners_that_fetch_are_named_with_what_they_pin() {
     }
 }
 
+/// The real program is what is shown, hashed and approved.
+#[test]
+fn a_version_managers_stand_in_is_resolved_when_it_is_declared() {
+    let context = TestContext::ordinary();
+    for directory in [
+        "",
+        "/shims",
+        "/versions",
+        "/versions/1.2.3",
+        "/versions/1.2.3/bin",
+    ] {
+        context.make_directory(&format!("home/.pyenv{directory}"));
+    }
+    let shim = program(&context, "home/.pyenv/shims/tool", "#!/bin/sh\nexit 9\n");
+    context.make_file("home/.pyenv/version", "1.2.3\n");
+    let real = context.make_file("home/.pyenv/versions/1.2.3/bin/tool", "");
+    fs::copy(TestContext::program("fixture-server"), &real).unwrap();
+    set_mode(&real, 0o755);
+    let path = format!("{}:/usr/bin:/bin", shim.parent().unwrap().display());
+    for (alias, command) in [("n", "tool"), ("p", shim.to_str().unwrap())] {
+        let words = [
+            "add",
+            alias,
+            "--no-inspect",
+            "-e",
+            "PATH",
+            "--",
+            command,
+            "echo",
+        ];
+        let mut add = context.supervisor(&words);
+        add.env("PATH", &path);
+        let (code, screen) = context.terminal(add, "y");
+        assert_eq!(code, 0, "{screen}");
+        let got = context.run(&["get", alias, "--json"]);
+        let got: Value = serde_json::from_str(&stdout(&got)).unwrap();
+        assert_eq!(got["runs"], real.to_str().unwrap(), "{alias}");
+        let explained = explained(&context, "/usr/bin", alias);
+        let begin = format!(
+            "{}:{}",
+            real.parent().unwrap().display(),
+            shim.parent().unwrap().display()
+        );
+        assert!(variable(&explained, "PATH").unwrap().starts_with(&begin));
+        let mut host = context.host(alias);
+        let answer = host.initialize();
+        assert!(answer.get("result").is_some(), "{answer}");
+        host.end();
+    }
+}
+
+#[test]
+fn a_stub_of_a_snap_is_refused_with_the_reason() {
+    let context = TestContext::ordinary();
+    let stub =
+        "#!/bin/sh\nif ! [ -x /snap/bin/tool ]; then exit 1; fi\nexec /snap/bin/tool \"$@\"\n";
+    let stub = program(&context, "work/tool", stub);
+    let output = context.run(&["add", "a", "--", stub.to_str().unwrap()]);
+    let words = stderr(&output) + &stdout(&output);
+    assert!(words.contains("it is a snap"), "{words}");
+}
+
 #[test]
 fn p12_arguments_pass_byte_for_byte_and_are_shown_escaped() {
     for who in everybody() {

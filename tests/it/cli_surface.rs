@@ -131,6 +131,30 @@ fn all_of_it_is_read_shown_and_kept() {
 }
 
 #[test]
+fn what_differs_from_start_to_start_is_named() {
+    let said = Described::new(&json!({"tools": [tool("one", "The first")], "stamped": true}));
+    let (code, screen) = said.add("y");
+    assert_eq!(code, 0, "{screen}");
+    let named = "unstable: two starts that were asked the same did not say the same of";
+    let (_, after) = screen.split_once(named).expect(&screen);
+    assert!(
+        after.lines().nth(1).unwrap().contains("tool stamped"),
+        "{screen}"
+    );
+    assert!(screen.contains("differs from start to start"), "{screen}");
+    // It is not taken for one that goes by what a client declares.
+    assert!(!screen.contains("seen only"), "{screen}");
+    assert!(!screen.contains("roots declared\n"), "{screen}");
+    // What steadies Python steadies no other.
+    assert!(!screen.contains("PYTHONHASHSEED"), "{screen}");
+
+    let steady = Described::new(&json!({"tools": [tool("one", "The first")]}));
+    let (_, screen) = steady.add("y");
+    assert!(screen.contains("nothing declared, once more"), "{screen}");
+    assert!(!screen.contains("unstable"), "{screen}");
+}
+
+#[test]
 fn a_no_to_the_second_leaves_the_first() {
     let said = Described::new(&json!({"tools": [tool("one", "The first")]}));
     let program = TestContext::program("fixture-server");
