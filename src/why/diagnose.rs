@@ -84,6 +84,13 @@ fn names(said: &Said<'_>, finding: &Finding) -> bool {
     }
     // A file that it names would be found below the directory it was refused.
     let directory = world::kind(seen) == Some(Kind::Directory);
+    let module = |name: &str| {
+        world::kind(&seen.join(name)) == Some(Kind::Directory)
+            || world::kind(&seen.join(format!("{name}.py"))).is_some()
+    };
+    if directory && said.modules().any(module) {
+        return true;
+    }
     directory
         && finding.right == Some("look")
         && said.words().any(|word| {
@@ -96,20 +103,21 @@ fn names(said: &Said<'_>, finding: &Finding) -> bool {
 fn decides(finding: &Finding, said: &Said<'_>, end: End) -> bool {
     match finding.kind {
         What::Port | What::Limit | What::Namespace => true,
-        What::Host => finding.ours && (end == End::Mute || said.network()),
+        What::Host => said.network() || (finding.ours && end == End::Mute),
         _ => false,
     }
 }
 
 /// Where nothing is named, what it was refused last stands out. Looking for directories, listing
-/// what is beside a script, and asking for a cache of names is what every program does.
+/// what is beside a script, asking for a cache of names and, of shells, for a terminal is what
+/// every program does.
 fn last_resort(found: &mut [Finding]) {
     if found.iter().any(|finding| finding.cause) {
         return;
     }
     let idle = |finding: &Finding| {
-        let nscd = finding.what.ends_with("/nscd/socket");
-        nscd || !finding.firm || matches!(finding.right, Some("list" | "watch"))
+        let usual = finding.what.ends_with("/nscd/socket") || finding.what == "/dev/tty";
+        usual || !finding.firm || matches!(finding.right, Some("list" | "watch"))
     };
     let stands_out = |finding: &&mut Finding| {
         let spoken = matches!(finding.kind, What::Socket | What::Host);

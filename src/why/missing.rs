@@ -140,6 +140,13 @@ pub(super) fn read_by_it(judge: &Judge<'_>) -> Vec<Finding> {
     if let [only] = found.as_mut_slice() {
         only.cause = true;
     }
+    // What Rust says of any variable that is not set.
+    if found.is_empty() && judge.said.has_word("NotPresent") {
+        let note = "it wants a variable, and says not which: what is written about it does, and \
+                    -e NAME grants it";
+        let finding = Finding::new(What::Variable, "one that it does not name", note);
+        found.push(finding.promise(Promise::E1).cause());
+    }
     found
 }
 

@@ -207,6 +207,15 @@ impl<'a> Said<'a> {
         self.has("fatal error: cannot execute")
     }
 
+    /// Modules of its own that an interpreter did not find: their first parts.
+    pub(super) fn modules(&self) -> impl Iterator<Item = &'a str> {
+        self.lines.iter().filter_map(|line| {
+            let (_, rest) = line.split_once("No module named ")?;
+            let name = rest.trim_matches(['\'', '"']);
+            name.split(['.', '\'', '"', ';']).next()
+        })
+    }
+
     /// Whether node-gyp failed.
     pub(super) fn gyp(&self) -> bool {
         self.has("gyp ERR!") || self.has("node-gyp")
@@ -369,6 +378,8 @@ mod tests {
         let parts = lines(parts);
         let said = Said::new(&parts);
         assert!(said.header().is_none() && said.parts());
+        let python = lines("ModuleNotFoundError: No module named 'pkg.part'");
+        assert!(Said::new(&python).modules().eq(["pkg"]));
         let clang = lines("x.c:1:10: fatal error: 'node/api.h' file not found");
         assert_eq!(Said::new(&clang).header().as_deref(), Some("node/api.h"));
     }

@@ -319,6 +319,58 @@ fn a_variable_that_it_does_not_name() {
     assert_eq!(causes(&report), [want], "{report:#}");
 }
 
+/// Its name stands in the arguments alone, as it does in a program that is no script.
+#[test]
+fn a_variable_that_its_arguments_name() {
+    let context = TestContext::ordinary();
+    context.make_directory("servers");
+    let script = format!("{SERVE}\nos.environ.get(sys.argv[1]) or sys.exit(3)\nserve()\n");
+    let script = context.make_file("servers/x.py", &script);
+    let argv = ["/usr/bin/python3", script.to_str().unwrap(), "WEATHER_KEY"];
+    context.approved("x", &[], &argv);
+    let mut why = context.supervisor(&["why", "x", "--json"]);
+    let output = why.env("WEATHER_KEY", "hunter2").output().unwrap();
+    let report = schema::check(&stdout(&output));
+    let want = (
+        "variable".to_owned(),
+        "WEATHER_KEY".to_owned(),
+        vec!["-e".to_owned(), "WEATHER_KEY".to_owned()],
+    );
+    assert_eq!(causes(&report), [want], "{report:#}");
+}
+
+/// What Rust says at a panic names a variable that nobody lacks.
+#[test]
+fn advice_on_a_panic_is_no_cause() {
+    let context = TestContext::ordinary();
+    let words = "called `Result::unwrap()` on an `Err` value: Os { code: 2, kind: NotFound }\\n\
+                 note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
+    let file = text(&context.make_file("outside/settings", "x"));
+    let first = format!("try:\n  open('{file}')\nexcept OSError:\n  sys.exit('{words}')");
+    python(&context, &[], &first);
+    granted(&context, "path", &file, &["--read", &file]);
+}
+
+#[test]
+fn modules_beside_its_script() {
+    let context = TestContext::ordinary();
+    let servers = text(&context.make_directory("servers"));
+    context.make_directory("servers/own");
+    context.make_file("servers/own/__init__.py", "");
+    python(&context, &[], "import own");
+    granted(&context, "path", &servers, &["--read", &servers]);
+}
+
+/// gcc looks for its parts from where its PATH found it.
+#[test]
+fn a_native_build_without_a_path() {
+    let context = TestContext::ordinary();
+    let build = "import subprocess\nopen('x.c', 'w').write('int x;')\n\
+                 subprocess.run(['gcc', '-c', 'x.c'], check=True)";
+    python(&context, &[], build);
+    granted(&context, "variable", "PATH", &["-e", "PATH"]);
+}
+
 #[test]
 fn a_native_build_without_headers() {
     let context = TestContext::ordinary();

@@ -20,3 +20,4 @@ mod conformance;
 mod install;
 mod readme;
 mod servers;
+mod why;
