@@ -18,7 +18,7 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
 use super::confirm::{judge, understood, unexpected, wordless};
-use super::watch::{self, Disks, Watch};
+use super::watch::{Before, Watch};
 use super::{Explanation, LaunchError, descendants};
 use crate::confine::Mechanism;
 use crate::confine::linux::cgroup::Cgroup;
@@ -311,12 +311,11 @@ pub async fn spawn(
     let spec = spec(explanation, &lent, env)?;
     // Before it has its orders: all that it starts from there on is in the group too.
     let cgroup = group(explanation, &shim)?;
-    // And before it can fill one.
-    let disks = watch::disks(&explanation.plan).map_err(LaunchError::Watch)?;
+    let before = Before::look(&explanation.plan).map_err(LaunchError::Watch)?;
     let (ordered, reports) = shim.order(&spec, &lent).await?;
     drop((spec, lent));
     match judge(explanation, &reports, cgroup.is_some()) {
-        Ok(enforced) => started(explanation, ordered, enforced, (cgroup, disks)),
+        Ok(enforced) => started(explanation, ordered, enforced, (cgroup, before)),
         Err(error) => Err(end(ordered.process, error).await),
     }
 }
@@ -370,14 +369,13 @@ fn started(
     explanation: &Explanation,
     ordered: Ordered,
     enforced: Enforced,
-    (cgroup, disks): (Option<Cgroup>, Disks),
+    (cgroup, before): (Option<Cgroup>, Before),
 ) -> Result<Started, LaunchError> {
     let main = u32::try_from(ordered.process.id().as_raw()).map_err(io::Error::other);
     let main = main.map_err(LaunchError::Spawn)?;
     let namespaces = explanation.lowered.namespaces.as_ref();
     let in_memory = namespaces.map(|own| own.in_memory.as_slice());
-    let watch = Watch::begin(&explanation.plan, main, in_memory, cgroup, disks)
-        .map_err(LaunchError::Watch)?;
+    let watch = Watch::begin(&explanation.plan, main, in_memory, cgroup, before);
     let low = watch
         .low()
         .map(|(place, free)| format!("{}: {} free", text::path(place), text::size(free)))

@@ -18,8 +18,8 @@ use std::thread::available_parallelism;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-pub(super) use self::disk::Disks;
-use self::memory::{Memory, Whose};
+use self::disk::Disks;
+use self::memory::{Machine, Memory, Whose};
 use self::pace::Crowd;
 use crate::confine::linux::cgroup::Cgroup;
 use crate::plan::Plan;
@@ -39,29 +39,37 @@ pub(super) struct Watch {
     clock: Pin<Box<Sleep>>,
 }
 
-/// The disks that a server may write to, as they are before it starts.
-///
-/// # Errors
-/// One cannot be looked at.
-pub(super) fn disks(plan: &Plan) -> io::Result<Disks> {
-    let places = [Some(plan.home.as_path()), plan.dir.as_deref()];
-    Disks::of(places.into_iter().flatten())
+/// What there is before a server starts. It may have taken much of it before it is watched.
+#[derive(Debug)]
+pub(super) struct Before {
+    disks: Disks,
+    machine: Machine,
+}
+
+impl Before {
+    /// Looks at the disks that it may write to, and at the machine's memory.
+    ///
+    /// # Errors
+    /// One of them cannot be looked at.
+    pub(super) fn look(plan: &Plan) -> io::Result<Self> {
+        let places = [Some(plan.home.as_path()), plan.dir.as_deref()];
+        Ok(Self {
+            disks: Disks::of(places.into_iter().flatten())?,
+            machine: Machine::look(&mut Vec::new())?,
+        })
+    }
 }
 
 impl Watch {
     /// Begins to watch the server whose first process has this number; `namespaces` tells whether
-    /// that one is ours, and which file systems in memory it has. Its disks were looked at before: it
-    /// may have filled one by now.
-    ///
-    /// # Errors
-    /// `/proc` cannot be looked at.
+    /// that one is ours, and which file systems in memory it has.
     pub(super) fn begin(
         plan: &Plan,
         main: u32,
         namespaces: Option<&[PathBuf]>,
         cgroup: Option<Cgroup>,
-        disks: Disks,
-    ) -> io::Result<Self> {
+        before: Before,
+    ) -> Self {
         let whose = match namespaces {
             Some(in_memory) => Whose {
                 root: main,
@@ -75,18 +83,18 @@ impl Watch {
                 in_memory: Vec::new(),
             },
         };
-        Ok(Self {
+        Self {
             memory_limit: plan.limits.memory,
             processes_limit: plan.limits.processes,
             root: whose.root,
             cgroup,
-            memory: Memory::new(whose)?,
+            memory: Memory::new(whose, before.machine),
             crowd: Crowd::default(),
-            disks,
+            disks: before.disks,
             processors: available_parallelism()
                 .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
             clock: Box::pin(sleep_until(Instant::now())),
-        })
+        }
     }
 
     /// Directories on disks that were low at the start, with what is free there.

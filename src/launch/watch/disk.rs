@@ -35,7 +35,7 @@ const LAG: i64 = 2;
 
 /// The disks of one run.
 #[derive(Debug)]
-pub(in crate::launch) struct Disks {
+pub(super) struct Disks {
     disks: Vec<Disk>,
     since: i64,
     next: Instant,

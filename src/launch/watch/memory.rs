@@ -52,25 +52,46 @@ pub(super) struct Memory {
     text: Vec<u8>,
 }
 
-impl Memory {
-    pub(super) fn new(whose: Whose) -> io::Result<Self> {
-        let mut text = Vec::new();
-        let (anonymous, shared) = machine(&mut text)?;
+/// What the machine has of memory of processes' own, and of shared memory and files in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    anonymous: u64,
+    shared: u64,
+}
+
+impl Machine {
+    /// As it is now.
+    pub(super) fn look(text: &mut Vec<u8>) -> io::Result<Self> {
+        processes::read("/proc/meminfo", text)?;
         Ok(Self {
-            whose,
-            shared,
-            sum: Sum::default(),
-            machine: anonymous.saturating_add(shared),
-            due: Instant::now(),
-            text,
+            anonymous: processes::kib(text, &["AnonPages:"]),
+            shared: processes::kib(text, &["Shmem:"]),
         })
+    }
+
+    const fn all(self) -> u64 {
+        self.anonymous.saturating_add(self.shared)
+    }
+}
+
+impl Memory {
+    /// Of a server before whose start the machine had so much: it may have taken some by now.
+    pub(super) fn new(whose: Whose, before: Machine) -> Self {
+        Self {
+            whose,
+            shared: before.shared,
+            sum: Sum::default(),
+            machine: before.all(),
+            due: Instant::now(),
+            text: Vec::new(),
+        }
     }
 
     /// What the server uses: added up where that is due (`now` at the latest), else at most what
     /// it can have grown to since.
     pub(super) fn sum(&mut self, limit: u64, now: bool) -> io::Result<Sum> {
-        let (anonymous, shared) = machine(&mut self.text)?;
-        let machine = anonymous.saturating_add(shared);
+        let found = Machine::look(&mut self.text)?;
+        let (machine, shared) = (found.all(), found.shared);
         self.shared = self.shared.min(shared);
         let grown = machine.saturating_sub(self.machine);
         let memory = self.sum.memory.saturating_add(grown);
@@ -167,26 +188,17 @@ impl Memory {
     }
 }
 
-/// What the machine has of memory of processes' own, and of shared memory and files in memory.
-fn machine(text: &mut Vec<u8>) -> io::Result<(u64, u64)> {
-    processes::read("/proc/meminfo", text)?;
-    Ok((
-        processes::kib(text, &["AnonPages:"]),
-        processes::kib(text, &["Shmem:"]),
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of_this_process() -> Memory {
-        Memory::new(Whose {
+        let whose = Whose {
             root: nix::unistd::getppid().as_raw().try_into().unwrap(),
             ours: 0,
             in_memory: Vec::new(),
-        })
-        .unwrap()
+        };
+        Memory::new(whose, Machine::look(&mut Vec::new()).unwrap())
     }
 
     #[tokio::test]
