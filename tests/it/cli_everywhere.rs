@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 53] = [
+const LINES: [&[&str]; 55] = [
     &[],
     &["--help"],
     &["-h"],
@@ -35,6 +35,8 @@ const LINES: [&[&str]; 53] = [
     &["why", "nobody", "--json"],
     &["logs", "w"],
     &["logs", "nobody"],
+    &["prepare", "w"],
+    &["prepare", "nobody"],
     &["tools", "w"],
     &["tools", "w", "--pending"],
     &["tools", "nobody"],
