@@ -41,6 +41,8 @@ fn give(context: &TestContext, flags: &[&str]) {
     set.env("PATH", path());
     let (code, screen) = context.terminal(set, "y");
     assert_eq!(code, 0, "{screen}");
+    let mut prepare = context.supervisor(&["prepare", "real"]);
+    install::run(prepare.env("PATH", path()));
     let mut run = context.supervisor(&["run", "real"]);
     run.env("PATH", path());
     let mut host = Host::start(run);
@@ -83,6 +85,6 @@ fn a_runner_without_a_network() {
     let server = "@modelcontextprotocol/server-everything@2026.8.31";
     declare(&context, &["--net", "none"], &["npx", "-y", server]);
     let cause = cause(&context);
-    assert_eq!(cause["kind"], "network", "{cause}");
+    assert_eq!(cause["kind"], "host", "{cause}");
     assert_eq!(cause["flags"], json!(["--net", "full"]), "{cause}");
 }
