@@ -189,17 +189,8 @@ impl Shown<'_> {
                 ));
             }
         }
-        let Some(runner) = self.runner.filter(|runner| runner.fetches) else {
-            return;
-        };
-        rows.push(Row::text(&format!(
-            "{} fetches what it runs when it starts",
-            runner.name
-        )));
-        if runner.unknown_flag {
-            rows.push(Row::text(UNKNOWN_FLAG));
-        } else if !runner.exact {
-            rows.push(unpinned(&runner.packages));
+        if let Some(runner) = self.runner {
+            started_by(runner, rows);
         }
     }
 }
@@ -227,6 +218,26 @@ fn bounds(stdio: &Stdio, rows: &mut Vec<Row>) {
             "pinned:",
             stdio.pin.iter().map(|pin| pin.as_str().to_owned()),
         ));
+    }
+}
+
+/// What a runner does before what it runs.
+fn started_by(runner: &Runner, rows: &mut Vec<Row>) {
+    let name = runner.name;
+    if let Some(project) = &runner.project {
+        let says = format!("{name} runs what a project says:");
+        rows.push(Row::named(&says, [text::word(project)]));
+    }
+    if !runner.fetches {
+        return;
+    }
+    rows.push(Row::text(&format!(
+        "{name} fetches what it runs when it starts"
+    )));
+    if runner.unknown_flag {
+        rows.push(Row::text(UNKNOWN_FLAG));
+    } else if !runner.pinned {
+        rows.push(unpinned(&runner.packages));
     }
 }
 

@@ -339,7 +339,12 @@ fn written(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
         judge.offer.refused(&flags)
     };
     if let Some(why) = why {
-        return refused(why);
+        // A package that makes its own program executable at its first start.
+        let runs = intent == Intent::Change && world::is_closed_program(path);
+        return refused(why).map(|finding| match runs {
+            true => finding.first(format!("chmod +x {}", text::path(path))),
+            false => finding,
+        });
     }
     let mut finding = wanted(
         path,

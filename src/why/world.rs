@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "looks at what is there outside")]
 
 use std::fs;
+use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,20 @@ pub(super) fn bytes(path: &Path) -> Option<Vec<u8>> {
     const LARGEST: u64 = 1 << 26;
     let small = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
     small.then(|| fs::read(path).ok()).flatten()
+}
+
+/// Whether a file is a program that nobody may execute yet.
+pub(super) fn is_closed_program(path: &Path) -> bool {
+    let program = |bytes: Vec<u8>| bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"#!");
+    !may(path, AccessFlags::X_OK) && head(path).is_some_and(program)
+}
+
+/// How a file begins.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(4).read_to_end(&mut head).ok()?;
+    Some(head)
 }
 
 /// Whether a private home holds anything but its temporary directory.

@@ -857,3 +857,41 @@ fn nothing_is_left_of_it() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
+
+/// A package in an environment that makes its own program executable at its first start.
+#[test]
+fn a_program_that_may_not_be_executed_yet_is_named_with_what_mends_it() {
+    let context = TestContext::ordinary();
+    for directory in [
+        "servers",
+        "servers/venv",
+        "servers/venv/bin",
+        "servers/venv/lib",
+    ] {
+        context.make_directory(directory);
+    }
+    context.make_file("servers/venv/pyvenv.cfg", "home = /usr/bin\n");
+    let python = context.path("servers/venv/bin/python");
+    std::os::unix::fs::symlink("/usr/bin/python3", &python).unwrap();
+    let tool = context.make_file("servers/venv/lib/tool", "#!/bin/sh\n");
+    let tool = tool.to_str().unwrap();
+    let script = format!(
+        "{SERVE}\nif not os.access('{tool}', os.X_OK): os.chmod('{tool}', 0o755)\nserve()\n"
+    );
+    let script = context.make_file("servers/venv/lib/x.py", &script);
+    let argv = [python.to_str().unwrap(), script.to_str().unwrap()];
+    context.approved("x", &[], &argv);
+    let report = why(&context);
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["what"] == tool);
+    let first = format!("chmod +x {tool}");
+    assert_eq!(found.unwrap()["first"], first.as_str(), "{report}");
+    assert!(!works(&context));
+    let mended = context
+        .command("/bin/sh")
+        .args(["-c", &first])
+        .status()
+        .unwrap();
+    assert!(mended.success());
+    assert!(works(&context));
+}

@@ -10,7 +10,7 @@ use crate::support::{TestContext, stderr, stdout};
 
 /// The direct command line of a server, and the one through the supervisor.
 pub fn both(context: &TestContext, argv: &[&str]) -> [Vec<String>; 2] {
-    let words = [&["add", "real", "--no-inspect", "--"], argv].concat();
+    let words = [&["add", "real", "--"], argv].concat();
     let mut add = context.supervisor(&words);
     add.env("PATH", path());
     let (code, screen) = context.terminal(add, "y");

@@ -41,20 +41,11 @@ impl Case<'_> {
         }
         // `approved` runs the supervisor with a short PATH of its own; the server's PATH is
         // what the person had at the approval.
-        let words = [
-            &["add", "real"],
-            flags.as_slice(),
-            &["--no-inspect", "--"],
-            self.argv,
-        ]
-        .concat();
+        let words = [&["add", "real"], flags.as_slice(), &["--"], self.argv].concat();
         let mut add = context.supervisor(&words);
         add.env("PATH", &self.path);
         let (code, screen) = context.terminal(add, "y");
         assert_eq!(code, 0, "{screen}");
-        let mut prepare = context.supervisor(&["prepare", "real"]);
-        prepare.env("PATH", &self.path);
-        install::run(&mut prepare);
 
         let mut direct = context.command(self.argv[0]);
         direct.args(&self.argv[1..]).env("PATH", &self.path);
