@@ -7,13 +7,13 @@
 )]
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use nix::errno::Errno;
 use nix::sys::stat::{FileStat, SFlag};
-use nix::unistd::{Gid, Group, Uid, User, geteuid};
+use nix::unistd::geteuid;
 use rustix::fs::{fgetxattr_query, fremovexattr};
 
 use super::file::LARGEST;
@@ -125,11 +125,32 @@ pub(super) fn above(followed: &Followed) -> Result<(), FileError> {
 /// A group that only the person, or root, is in: root's own, or one that goes by the person's
 /// number or name, as most systems make one for each user.
 fn is_private(group: u32) -> bool {
-    let person = geteuid();
-    group == 0 || group == person.as_raw() || same_name(person, Gid::from_raw(group)) == Ok(true)
+    let person = geteuid().as_raw();
+    let name = || listed(fs::read_to_string("/etc/passwd").ok()?, person);
+    let of_group = || listed(fs::read_to_string("/etc/group").ok()?, group);
+    group == 0 || group == person || name().is_some_and(|name| of_group() == Some(name))
 }
 
-fn same_name(person: Uid, group: Gid) -> Result<bool, Errno> {
-    let names = (User::from_uid(person)?, Group::from_gid(group)?);
-    Ok(matches!(names, (Some(person), Some(group)) if person.name == group.name))
+/// The name that goes with a number in `/etc/passwd` or `/etc/group`, whose first and third fields
+/// they are (`passwd(5)`, `group(5)`). The files alone: another user database may be asked over a
+/// network, by a library that a static program cannot load.
+fn listed(text: String, number: u32) -> Option<String> {
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        let found: u32 = fields.nth(1)?.parse().ok()?;
+        (found == number).then(|| name.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_numbers() {
+        let text = "root:x:0:\n\n+:::\nann:x:1001:bob\nbob:x:1002:\n".to_owned();
+        assert_eq!(listed(text.clone(), 1001).as_deref(), Some("ann"));
+        assert_eq!(listed(text, 1), None);
+    }
 }
