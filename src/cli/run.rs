@@ -17,6 +17,7 @@ use crate::launch::run_id::RunId;
 use crate::launch::spawn::Shim;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants, logs};
 use crate::plan::{Person, RunRequest, Source, facts};
+use crate::policy;
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
 use crate::run::{self, Run};
@@ -125,7 +126,8 @@ fn settings(
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
         surface: run.approved_surface()?,
-        whole: false,
+        // A policy that cannot be read has refused the start.
+        whole: policy::load::installed().map_or(true, |policy| policy.offers_whole()),
         filter,
         start_limit: timeouts.start_s.map(seconds),
         call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),

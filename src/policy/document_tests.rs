@@ -164,7 +164,7 @@ fn what_is_no_entry() {
 #[test]
 fn what_is_no_floor() {
     for (floor, word) in [
-        (r#"{"surface": "whole"}"#, "cannot hold that floor"),
+        (r#"{"surface": "items"}"#, "unknown variant `items`"),
         (r#"{"calls": "ask"}"#, "cannot hold that floor"),
         (r#"{"marking": true}"#, "cannot hold that floor"),
         (r#"{"networks": "none"}"#, "unknown key `networks`"),

@@ -32,6 +32,11 @@ pub(crate) struct Floors {
     #[serde(default, deserialize_with = "some")]
     #[cfg_attr(test, schemars(with = "bool"))]
     pub(crate) runners: Option<bool>,
+    /// `whole`: where anything of what a server says of itself is not what was approved, nothing of
+    /// it is offered.
+    #[serde(default, deserialize_with = "some")]
+    #[cfg_attr(test, schemars(with = "Offered"))]
+    pub(crate) surface: Option<Offered>,
     /// The least Landlock ABI of the kernel.
     #[serde(default, deserialize_with = "some")]
     #[cfg_attr(test, schemars(with = "u32"))]
@@ -40,6 +45,15 @@ pub(crate) struct Floors {
     #[serde(default, deserialize_with = "some")]
     #[cfg_attr(test, schemars(with = "PromisesShape"))]
     pub(crate) promises: Option<Kept>,
+}
+
+/// How much of a surface is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) enum Offered {
+    /// All of it or nothing.
+    Whole,
 }
 
 /// `"all"`, or a list of promises.
@@ -120,6 +134,8 @@ impl Floors {
             (self.network == Some(Network::None)).then(|| "network: none".to_owned()),
             (self.pinned == Some(true)).then(|| "pinned: true".to_owned()),
             (self.runners == Some(false)).then(|| "runners: false".to_owned()),
+            self.surface
+                .map(|Offered::Whole| "surface: whole".to_owned()),
             self.landlock_abi.map(|abi| format!("landlock_abi: {abi}")),
             self.promises.as_ref().map(Kept::listed),
         ]

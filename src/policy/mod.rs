@@ -131,6 +131,14 @@ impl AdminPolicy {
         self
     }
 
+    /// Whether a surface is offered whole or not at all.
+    #[must_use]
+    pub(crate) fn offers_whole(&self) -> bool {
+        self.floors
+            .iter()
+            .any(|placed| placed.floors.surface.is_some())
+    }
+
     fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.allow.iter().flatten().chain(&self.deny)
     }

@@ -189,14 +189,14 @@ impl Gate {
         )
     }
 
-    /// Whether the refusal of a call may carry structured content: what was approved of the tool, or
-    /// else what was seen of it, declares no `outputSchema` that a strict client would hold it against.
+    /// Whether the refusal of a call may carry structured content: no `outputSchema` that a strict
+    /// client would hold it against, of the tool as it was approved, or else as it is listed.
     fn is_unstructured(&self, tool: &str) -> bool {
         let plain = |form: &Item| form.item().get("outputSchema").is_none();
         if self.pins.has(Kind::Tool, tool) {
             self.pins.forms(Kind::Tool, tool).all(plain)
         } else {
-            self.present.of(Kind::Tool).is_unstructured(tool)
+            !self.present.of(Kind::Tool).is_structured(tool)
         }
     }
 

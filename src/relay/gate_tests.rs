@@ -39,7 +39,7 @@ pub(in crate::relay) fn tool(name: &str) -> Item {
 /// A gate that saw the list of tools.
 pub(in crate::relay) fn listed(mut gate: Gate) -> Gate {
     let page = Page {
-        offered: NAMES.map(|name| (name.to_owned(), false)).to_vec(),
+        offered: NAMES.map(str::to_owned).to_vec(),
         ..Page::default()
     };
     gate.present.of_mut(Kind::Tool).page(None, &page).unwrap();

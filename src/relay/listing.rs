@@ -157,7 +157,7 @@ impl Judge<'_> {
                         same &= clean.is_none();
                         kept.push(clean.unwrap_or_else(|| entry.to_owned()));
                     }
-                    page.offered.push((name, self.is_structured(kind, entry)));
+                    page.offered.push(name);
                 }
                 Judged::Offered { .. } => edit.count += 1,
                 Judged::Withheld { change, item } => {
@@ -170,13 +170,6 @@ impl Judge<'_> {
             edit.parts
                 .push((list.clone(), format!("[{}]", kept.join(","))));
         }
-    }
-
-    fn is_structured(&self, kind: Kind, entry: &str) -> bool {
-        kind == Kind::Tool
-            && parts::members(entry, &parts::whole(entry))
-                .iter()
-                .any(|member| member.name == "outputSchema")
     }
 }
 

@@ -40,8 +40,8 @@ impl Cursor {
 /// One page of a list.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Page {
-    /// Names that are offered, and whether the tool declares an `outputSchema`.
-    pub(super) offered: Vec<(String, bool)>,
+    /// Names that are offered.
+    pub(super) offered: Vec<String>,
     /// What is withheld.
     pub(super) withheld: Vec<(Change, Option<Box<Item>>)>,
     /// Where the next begins.
@@ -51,7 +51,7 @@ pub(super) struct Page {
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Offered { structured: bool },
+    Offered,
     Withheld(Change),
 }
 
@@ -97,16 +97,17 @@ impl Listed {
     /// What stands under a name.
     pub(super) fn named(&self, name: &str) -> Named {
         match self.names.get(name) {
-            Some(Form::Offered { .. }) => Named::Offered,
+            Some(Form::Offered) => Named::Offered,
             Some(Form::Withheld(change)) => Named::Withheld(*change),
             None if self.is_whole() && self.names.len() < NAMES => Named::Nothing,
             None => Named::Unseen,
         }
     }
 
-    /// Whether a tool was seen, and declares no `outputSchema`.
-    pub(super) fn is_unstructured(&self, name: &str) -> bool {
-        self.names.get(name) == Some(&Form::Offered { structured: false })
+    /// Whether a tool that is withheld declares an `outputSchema`.
+    pub(super) fn is_structured(&self, name: &str) -> bool {
+        let mut named = self.withheld().filter(|item| item.name() == name);
+        named.any(|item| item.item().get("outputSchema").is_some())
     }
 
     /// Whether all of it was seen.
@@ -116,7 +117,7 @@ impl Listed {
 
     /// The names that were seen, and whether each is offered.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, bool)> {
-        let offered = |form: &Form| matches!(form, Form::Offered { .. });
+        let offered = |form: &Form| matches!(form, Form::Offered);
         self.names
             .iter()
             .map(move |(name, form)| (name.as_str(), offered(form)))
@@ -164,9 +165,8 @@ impl Listed {
             }
             Some(cursor) => self.chain == Chain::Awaits(cursor.clone()),
         };
-        for (name, structured) in &page.offered {
-            let structured = *structured;
-            self.note(name, Form::Offered { structured });
+        for name in &page.offered {
+            self.note(name, Form::Offered);
         }
         for (change, item) in &page.withheld {
             if let Some(item) = item {
@@ -302,10 +302,7 @@ mod tests {
 
     fn page(names: &[&str], next: Option<&str>) -> Page {
         Page {
-            offered: names
-                .iter()
-                .map(|name| ((*name).to_owned(), false))
-                .collect(),
+            offered: names.iter().map(|name| (*name).to_owned()).collect(),
             withheld: Vec::new(),
             next: next.map(cursor),
         }

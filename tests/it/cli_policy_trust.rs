@@ -365,7 +365,7 @@ fn what_does_not_read_starts_nothing() {
             (&whole[..whole.len() / 2], "policy-invalid"),
             ("{\"mcp\": {\"allowed\": []}}", "policy-invalid"),
             (
-                "{\"mcp\": {\"floor\": {\"surface\": \"whole\"}}}",
+                "{\"mcp\": {\"floor\": {\"surface\": \"items\"}}}",
                 "policy-invalid",
             ),
             ("{\"mcpServers\": {}, \"mcp\": {}}", "policy-invalid"),

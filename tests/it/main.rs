@@ -45,3 +45,4 @@ mod relay_run;
 mod schema;
 mod transcripts;
 mod why;
+mod withheld;
