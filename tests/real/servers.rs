@@ -203,3 +203,86 @@ fn a_native_binary() {
     }
     .same(&person());
 }
+
+/// By another runner each: what is fetched and kept differs, what is answered does not.
+fn echoes(argv: &[&str]) {
+    Case {
+        argv,
+        flags: &[],
+        path: path(),
+        tool: "echo",
+        arguments: json!({"message": "hé"}),
+    }
+    .same(&person());
+}
+
+#[test]
+fn everything_by_npm_exec() {
+    let package = "@modelcontextprotocol/server-everything@2026.8.31";
+    echoes(&["npm", "exec", "--yes", "--", package]);
+}
+
+#[test]
+fn everything_as_a_script_of_node() {
+    let package = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    let script = install::cache().join(package);
+    echoes(&["node", script.to_str().unwrap()]);
+}
+
+#[test]
+fn sequential_thinking_from_npm() {
+    Case {
+        argv: &[
+            "npx",
+            "-y",
+            "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+        ],
+        flags: &[],
+        path: path(),
+        tool: "sequentialthinking",
+        arguments: json!({"thought": "a", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1}),
+    }
+    .same(&person());
+}
+
+/// The time in one zone as in another.
+fn converts(argv: &[&str]) {
+    let uv = install::cache().join("py/bin");
+    Case {
+        argv,
+        flags: &[],
+        path: format!("{}:{}", uv.to_str().unwrap(), path()),
+        tool: "convert_time",
+        arguments: json!({"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}),
+    }
+    .same(&person());
+}
+
+#[test]
+fn time_as_a_module_of_a_venv() {
+    let python = install::python("python");
+    let zone = ["--local-timezone", "UTC"];
+    converts(&[&[python.as_str(), "-m", "mcp_server_time"][..], &zone].concat());
+}
+
+#[test]
+fn time_by_uv_run() {
+    let package = "mcp-server-time==2026.10.19";
+    let zone = ["--local-timezone", "UTC"];
+    let run = [
+        "uv",
+        "run",
+        "--no-project",
+        "--with",
+        package,
+        "mcp-server-time",
+    ];
+    converts(&[&run[..], &zone].concat());
+}
+
+#[test]
+fn time_through_a_shell() {
+    let python = install::python("python");
+    let script = "exec \"$0\" -m mcp_server_time --local-timezone UTC";
+    converts(&["sh", "-c", script, &python]);
+}
