@@ -101,6 +101,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("nothing-to-take-back", 141),
     ("alias-taken", 142),
     ("unknown-command", 143),
+    ("no-such-rule", 144),
     // the relay's own answers
     ("server-ended", 120),
     ("message-too-long", 121),
@@ -119,6 +120,8 @@ const NUMBERS: &[(&str, i64)] = &[
     ("answered-no", 131),
     ("terminal-failed", 132),
     ("surface-unread", 133),
+    ("denied-by-rule", 134),
+    ("request-refused", 135),
     // why a server did not come up
     ("missing-variable", 150),
     ("wants-home", 151),

@@ -1,29 +1,36 @@
-//! The person's `settings.json`: what the relay is told of its limits.
+//! The person's `settings.json`: what the relay is told of its limits, and the rules for calls.
 //!
 //! Strict: a key that is not known, stands there twice or asks for what this version does not do
-//! refuses the file, since a person relies on what they wrote. No file is all defaults.
+//! refuses the file, since a person relies on what they wrote. No file is all defaults. [`watch`]
+//! reads it again while a server runs, [`edit`] changes the rules in it.
 //!
 //! Place on the path: beside the declaration, before **relay**.
+
+pub(crate) mod edit;
+pub(crate) mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use crate::declaration::file::FileError;
+use crate::declaration::Alias;
+use crate::declaration::document::{Unique, place};
+use crate::declaration::file::{FileError, Locked};
 use crate::declaration::store::State;
-use crate::error::REFUSED;
-use crate::relay::MAX_MESSAGE_BYTES;
+use crate::error::{Error, REFUSED, USAGE};
+use crate::relay::{ASK_LIMIT, Action, MAX_MESSAGE_BYTES, Permissions, Rule, RuleError, Rules};
 use crate::text;
 
-const FILE: &str = "settings.json";
+pub(crate) const FILE: &str = "settings.json";
 const VERSION: u32 = 1;
 /// Of `relay.max_message_bytes`: below it no server could introduce itself.
 const LEAST_MESSAGE: usize = 65_536;
 /// Above it the memory that a message takes is no small matter.
 const LARGEST_MESSAGE: usize = 100_000_000;
 /// Keys of `settings.json` that a later version obeys.
-const LATER: [&str; 4] = ["permissions", "mark_untrusted", "own_words", "check"];
+const LATER: [&str; 1] = ["check"];
 
 /// Why the settings do not hold.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +45,14 @@ pub enum SettingsError {
         path: PathBuf,
         /// What is wrong, with line and column.
         problem: String,
+    },
+    /// A rule that is to be dropped, and that there is not.
+    #[error("no list of {} holds the rule {rule}", text::path(path))]
+    NoSuchRule {
+        /// Where.
+        path: PathBuf,
+        /// Which.
+        rule: Rule,
     },
     /// It asks for what this version does not do.
     #[error("{}: this version does not obey `{key}`", text::path(path))]
@@ -56,6 +71,7 @@ impl SettingsError {
         match self {
             Self::File(error) => error.code(),
             Self::Unreadable { .. } => "settings-unreadable",
+            Self::NoSuchRule { .. } => "no-such-rule",
             Self::NotObeyed { .. } => "settings-not-obeyed",
         }
     }
@@ -65,6 +81,7 @@ impl SettingsError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::File(error) => error.exit_code(),
+            Self::NoSuchRule { .. } => USAGE,
             Self::Unreadable { .. } | Self::NotObeyed { .. } => REFUSED,
         }
     }
@@ -74,7 +91,9 @@ impl SettingsError {
     pub fn place(&self) -> Option<String> {
         match self {
             Self::File(error) => Some(text::path(&error.path)),
-            Self::Unreadable { path, .. } | Self::NotObeyed { path, .. } => Some(text::path(path)),
+            Self::Unreadable { path, .. }
+            | Self::NoSuchRule { path, .. }
+            | Self::NotObeyed { path, .. } => Some(text::path(path)),
         }
     }
 
@@ -83,6 +102,7 @@ impl SettingsError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),
+            Self::NoSuchRule { .. } => Some("supervisor rules".to_owned()),
             Self::Unreadable { path, .. } | Self::NotObeyed { path, .. } => {
                 Some(format!("\"${{EDITOR:-vi}}\" {}", text::path(path)))
             }
@@ -91,24 +111,39 @@ impl SettingsError {
 }
 
 /// What a person set for all servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The longest message that is passed on.
     pub(crate) max_message_bytes: usize,
     /// How long a request may wait, where the declaration says nothing.
     pub(crate) call_timeout: Option<Duration>,
+    /// What is ruled of calls, the administrator's word left out.
+    pub(crate) rules: Rules,
+}
+
+/// A change of the rules.
+pub(crate) enum Change<'a> {
+    /// This rule stands in this list and in no other.
+    Put(Action, &'a Rule),
+    /// These stand in none.
+    Drop(&'a dyn Fn(&Rule) -> bool),
+    /// What is ruled of one alias is ruled of another too.
+    Copy(&'a Alias, &'a Alias),
 }
 
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct Document<'a> {
     version: u32,
     #[serde(default)]
     relay: Relay,
-    permissions: Option<serde::de::IgnoredAny>,
-    mark_untrusted: Option<serde::de::IgnoredAny>,
-    own_words: Option<serde::de::IgnoredAny>,
+    #[serde(default, borrow)]
+    permissions: Lists<'a>,
+    #[serde(default)]
+    mark_untrusted: bool,
+    #[serde(default)]
+    own_words: bool,
     check: Option<serde::de::IgnoredAny>,
 }
 
@@ -117,6 +152,21 @@ struct Document {
 struct Relay {
     max_message_bytes: Option<usize>,
     call_timeout_s: Option<u64>,
+    ask_timeout_s: Option<u64>,
+}
+
+/// `permissions`; a rule keeps its place, so that one that cannot be read is shown by it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists<'a> {
+    #[serde(default, borrow)]
+    deny: Vec<&'a RawValue>,
+    #[serde(default, borrow)]
+    ask: Vec<&'a RawValue>,
+    #[serde(default, borrow)]
+    allow: Vec<&'a RawValue>,
+    #[serde(default)]
+    default: Action,
 }
 
 impl Settings {
@@ -133,10 +183,47 @@ impl Settings {
         Self::parse(text.as_deref(), path)
     }
 
-    fn parse(text: Option<&str>, path: PathBuf) -> Result<Self, SettingsError> {
+    /// Changes the rules in the file of a state directory, making it where it is missing: under the
+    /// lock, whole or not at all, and not where it cannot be read.
+    ///
+    /// # Errors
+    /// As [`Settings::read`]; the system said no.
+    pub(crate) fn change(state: &State, change: &Change<'_>) -> Result<usize, Error> {
+        Self::change_in(&state.lock()?, change)
+    }
+
+    /// The same for who holds the lock.
+    ///
+    /// # Errors
+    /// As [`Settings::change`].
+    pub(crate) fn change_in(locked: &Locked<'_>, change: &Change<'_>) -> Result<usize, Error> {
+        let path = locked.folder().path().join(FILE);
+        let before = locked.folder().read(FILE).map_err(SettingsError::from)?;
+        Self::parse(before.as_deref(), path.clone())?;
+        let text = before.as_deref();
+        let (after, count) = match (change, text) {
+            (Change::Put(list, rule), text) => (edit::put(text, *list, rule), 1),
+            (_, None) => return Ok(0),
+            (Change::Drop(meant), Some(text)) => edit::drop(text, meant),
+            (Change::Copy(old, new), Some(text)) => (edit::copy(text, old, new), 0),
+        };
+        // What is written can be read back.
+        Self::parse(Some(&after), path)?;
+        if before.as_deref() != Some(after.as_str()) {
+            locked.write(FILE, &after).map_err(SettingsError::from)?;
+        }
+        Ok(count)
+    }
+
+    /// The settings of a text.
+    ///
+    /// # Errors
+    /// As [`Settings::read`]; `path` is what the text is told by.
+    pub(crate) fn parse(text: Option<&str>, path: PathBuf) -> Result<Self, SettingsError> {
         let mut settings = Self {
             max_message_bytes: MAX_MESSAGE_BYTES,
             call_timeout: None,
+            rules: Rules::default(),
         };
         let Some(text) = text else {
             return Ok(settings);
@@ -145,17 +232,13 @@ impl Settings {
             path: path.clone(),
             problem,
         };
-        let document: Document =
-            serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+        let json = |error: serde_json::Error| unreadable(error.to_string());
+        serde_json::from_str::<Unique>(text).map_err(json)?;
+        let document: Document<'_> = serde_json::from_str(text).map_err(json)?;
         if document.version != VERSION {
             return Err(unreadable(format!("its version is {}", document.version)));
         }
-        let later = [
-            document.permissions.is_some(),
-            document.mark_untrusted.is_some(),
-            document.own_words.is_some(),
-            document.check.is_some(),
-        ];
+        let later = [document.check.is_some()];
         if let Some((key, _)) = LATER.into_iter().zip(later).find(|(_, there)| *there) {
             return Err(SettingsError::NotObeyed { path, key });
         }
@@ -167,11 +250,52 @@ impl Settings {
             }
             settings.max_message_bytes = bytes;
         }
-        if document.relay.call_timeout_s == Some(0) {
-            return Err(unreadable("relay.call_timeout_s is at least 1".to_owned()));
-        }
-        settings.call_timeout = document.relay.call_timeout_s.map(Duration::from_secs);
+        let seconds = |name: &str, seconds: Option<u64>| match seconds {
+            Some(0) => Err(unreadable(format!("relay.{name} is at least 1"))),
+            seconds => Ok(seconds.map(Duration::from_secs)),
+        };
+        settings.call_timeout = seconds("call_timeout_s", document.relay.call_timeout_s)?;
+        let ask_limit = seconds("ask_timeout_s", document.relay.ask_timeout_s)?;
+        settings.rules = Rules {
+            permissions: document.permissions.read(text).map_err(unreadable)?,
+            ask_limit: ask_limit.unwrap_or(ASK_LIMIT),
+            mark_untrusted: document.mark_untrusted,
+            own_words: document.own_words,
+        };
         Ok(settings)
+    }
+}
+
+impl Lists<'_> {
+    /// The rules, which stand in `text`.
+    fn read(&self, text: &str) -> Result<Permissions, String> {
+        let rule = |raw: &&RawValue, requests: bool| -> Result<Rule, String> {
+            let told = |what: &str| {
+                let (line, column) = place(text, raw.get());
+                let word = text::printable(raw.get());
+                format!("line {line}, column {column}: {word}: {what}")
+            };
+            let word: String =
+                serde_json::from_str(raw.get()).map_err(|_| told("a rule is a string"))?;
+            let read = word.parse().and_then(|rule: Rule| {
+                if rule.is_request() && !requests {
+                    return Err(RuleError::Request);
+                }
+                Ok(rule)
+            });
+            read.map_err(|error| told(&error.to_string()))
+        };
+        let list = |raws: &[&RawValue], requests: bool| {
+            let rules = raws.iter().map(|raw| rule(raw, requests));
+            rules.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Permissions {
+            deny: list(&self.deny, true)?,
+            ask: list(&self.ask, false)?,
+            allow: list(&self.allow, false)?,
+            default: self.default,
+            floor: Action::default(),
+        })
     }
 }
 
@@ -213,14 +337,64 @@ mod tests {
                 r#"{"version":1,"relay":{"call_timeout":1}}"#,
                 "unknown field",
             ),
-            (r#"{"version":1,"relay":{},"relay":{}}"#, "duplicate field"),
+            (r#"{"version":1,"relay":{},"relay":{}}"#, "twice"),
             (r#"{"version":2}"#, "its version is 2"),
+            (r#"{"version":1,"check":["x"]}"#, "does not obey `check`"),
             (
-                r#"{"version":1,"permissions":{"deny":[]}}"#,
-                "does not obey `permissions`",
+                r#"{"version":1,"relay":{"ask_timeout_s":0}}"#,
+                "ask_timeout_s is at least 1",
             ),
             (r#"{"version":1,"#, "line 1"),
             (r#"{}"#, "version"),
+        ] {
+            let error = parse(bad).unwrap_err();
+            assert!(error.contains(says), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn rules_are_read_and_one_that_is_none_is_shown_by_its_place() {
+        let settings = parse(
+            r#"{"version":1,"permissions":{"deny":["Mcp(weather:get_alerts)"],"ask":["Mcp(weather)"],
+              "allow":["Mcp(time:*)"],"default":"ask"},"relay":{"ask_timeout_s":7}}"#,
+        )
+        .unwrap();
+        let rules = settings.rules;
+        assert_eq!(rules.ask_limit, Duration::from_secs(7));
+        let call = |alias, tool| rules.permissions.call(alias, tool).action;
+        assert_eq!(call("weather", "get_alerts"), Action::Deny);
+        assert_eq!(call("weather", "x"), Action::Ask);
+        assert_eq!(call("time", "x"), Action::Allow);
+        assert_eq!(call("other", "x"), Action::Ask);
+        for (bad, says) in [
+            (
+                "{\"version\":1,\n\"permissions\":{\"deny\":[\"Mcp(weather:get_*)\"]}}",
+                "line 2, column 24: \"Mcp(weather:get_*)\": a rule names a tool by its whole name",
+            ),
+            (
+                r#"{"version":1,"permissions":{"deny":[7]}}"#,
+                "a rule is a string",
+            ),
+            (
+                r#"{"version":1,"permissions":{"ask":["Mcp(weather:roots/list)"]}}"#,
+                "under `deny` alone",
+            ),
+            (
+                r#"{"version":1,"permissions":{"deny":"Mcp(weather)"}}"#,
+                "line 1",
+            ),
+            (
+                r#"{"version":1,"permissions":{"default":"sometimes"}}"#,
+                "unknown variant",
+            ),
+            (
+                r#"{"version":1,"permissions":{"denied":[]}}"#,
+                "unknown field",
+            ),
+            (
+                r#"{"version":1,"permissions":{"deny":[],"deny":[]}}"#,
+                "twice",
+            ),
         ] {
             let error = parse(bad).unwrap_err();
             assert!(error.contains(says), "{bad}: {error}");

@@ -153,6 +153,7 @@ fn all() -> Vec<(PathBuf, String)> {
         schema::<Receipt>("receipt"),
         schema::<remove::Removed<'_>>("remove"),
         schema::<rename::Renamed<'_>>("rename"),
+        schema::<super::rules::Listed>("rules"),
         schema::<set::Set>("set"),
         schema::<Trial>("try"),
         schema::<crate::why::Report>("why"),

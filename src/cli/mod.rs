@@ -8,6 +8,7 @@ mod add;
 mod approve;
 mod args_add;
 mod args_audit;
+mod args_rules;
 mod args_run;
 mod args_set;
 mod audit;
@@ -33,6 +34,7 @@ mod remove;
 mod rename;
 pub(crate) mod render;
 mod row;
+mod rules;
 mod run;
 mod set;
 mod starting;
@@ -49,6 +51,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use args_add::AddArgs;
 use args_audit::{AuditAction, AuditArgs};
+use args_rules::RulesArgs;
 use args_run::RunArgs;
 use args_set::SetArgs;
 use completions::CompletionsArgs;
@@ -110,6 +113,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             Command::Set(_) => set::run(&[]),
             Command::Rename(args) => rename::run(&args),
             Command::Remove(args) => remove::run(&args),
+            Command::Rules(args) => rules::run(&args),
             Command::Audit(args) => audit::run(&args),
             Command::Prepare(args) => prepare::run(&args),
             Command::Prune(args) => prune::run(&args),
@@ -178,6 +182,7 @@ supervisor add ALIAS [FLAGS] -- PROGRAM [ARGUMENT]...
     Set(Box<SetArgs>),
     Rename(RenameArgs),
     Remove(RemoveArgs),
+    Rules(RulesArgs),
     Audit(AuditArgs),
     Prepare(PrepareArgs),
     Prune(PruneArgs),

@@ -17,7 +17,6 @@ use crate::launch::run_id::RunId;
 use crate::launch::spawn::Shim;
 use crate::launch::{self, Explanation, LaunchError, Prepared, descendants, logs};
 use crate::plan::{Person, RunRequest, Source, facts};
-use crate::policy;
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
 use crate::run::{self, Run};
@@ -93,8 +92,8 @@ async fn start(
     say_what_differs(explanation);
     let record = Record::begin(explanation, person.clone(), named);
     let id = RunId::new().map_err(LaunchError::Spawn)?;
-    let mut run = Run::open(person, &request(args), explanation, id, render::note)?;
-    let settings = settings(person, &run, explanation, filter)?;
+    let (mut run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
+    let settings = settings(&set, &run, explanation, filter)?;
     let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
     let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
         // Beside the shim's work, of which the other waits.
@@ -114,21 +113,21 @@ async fn start(
 }
 
 fn settings(
-    person: &Person,
+    set: &crate::settings::Settings,
     run: &Run,
     explanation: &Explanation,
     filter: Filter,
 ) -> Result<Settings, Error> {
-    let set = crate::settings::Settings::read(&State::open(person)?)?;
     let timeouts = explanation.declared.timeouts;
     let seconds = |count: NonZeroU64| Duration::from_secs(count.get());
     Ok(Settings {
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
         surface: run.approved_surface()?,
-        // A policy that cannot be read has refused the start.
-        whole: policy::load::installed().map_or(true, |policy| policy.offers_whole()),
+        whole: explanation.required.whole,
         filter,
+        rules: run.first_rules(),
+        seed: launch::run_id::secret().map_err(LaunchError::Spawn)?,
         start_limit: timeouts.start_s.map(seconds),
         call_limit: timeouts.call_s.map(seconds).or(set.call_timeout),
         audit: match (run.is_recorded(), explanation.declared.audit_arguments) {

@@ -296,7 +296,7 @@ pub(crate) fn place(text: &str, part: &str) -> (usize, usize) {
 }
 
 /// An object's keys in their order, with the values as they are written.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+pub(crate) struct Pairs<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

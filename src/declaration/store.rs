@@ -261,10 +261,7 @@ impl State {
         &self,
         change: impl FnOnce(&mut Declarations, &Locked<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let locked = self.make()?.lock().map_err(StoreError::from)?;
-        if place::in_work_tree(locked.folder().path()).is_some() {
-            ignore(&locked)?;
-        }
+        let locked = self.lock()?;
         let (mut declarations, earlier) = read(locked.folder(), self.steps)?;
         let before = declarations.to_text();
         let made = change(&mut declarations, &locked)?;
@@ -277,6 +274,18 @@ impl State {
             locked.write(MCP, &after).map_err(StoreError::from)?;
         }
         Ok(made)
+    }
+
+    /// The directory under its lock, made where it is missing, and kept out of a work tree around it.
+    ///
+    /// # Errors
+    /// As [`State::open`]; another command holds the lock for too long.
+    pub(crate) fn lock(&self) -> Result<Locked<'_>, StoreError> {
+        let locked = self.make()?.lock()?;
+        if place::in_work_tree(locked.folder().path()).is_some() {
+            ignore(&locked)?;
+        }
+        Ok(locked)
     }
 
     /// The directory, made with mode 0700 where it is missing.

@@ -51,7 +51,7 @@ use crate::plan::held::Held;
 use crate::plan::program::Stat;
 use crate::plan::walk::Picture;
 use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
-use crate::policy::{self, Decision, PolicyError, Verdict};
+use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
 use crate::relay;
 
@@ -69,6 +69,8 @@ pub struct Explanation {
     pub plan: Plan,
     /// The administrator's word on it.
     pub verdict: Verdict,
+    /// What the administrator requires of the run.
+    pub required: Required,
     /// What holds each promise.
     #[serde(flatten)]
     pub confinement: Confinement,
@@ -191,6 +193,7 @@ pub(crate) fn prepare_with(
         approval,
         plan,
         verdict,
+        required: policy.required(),
         confinement,
         lowered,
         declared,

@@ -7,6 +7,20 @@ use std::str::FromStr;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Random bytes that nobody else knows.
+///
+/// # Errors
+/// There are none to be had.
+pub(crate) fn secret() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    // As below: whole, or an error.
+    if getrandom(&mut bytes, GetRandomFlags::empty())? == bytes.len() {
+        Ok(bytes)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
 /// Sixteen lower-case hex digits that no other run has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(u64);

@@ -182,7 +182,6 @@ fn explained(what: &str) -> String {
         "mcpServers" | "servers" | "approved" | "approvals" | "permissions" | "requests" => {
             "a policy keeps servers from starting; it declares none and approves none".to_owned()
         }
-        "calls" | "marking" => "this version cannot hold that floor".to_owned(),
         "serverName" | "name" | "alias" => {
             "a server is named by what runs or where it goes".to_owned()
         }

@@ -165,8 +165,8 @@ fn what_is_no_entry() {
 fn what_is_no_floor() {
     for (floor, word) in [
         (r#"{"surface": "items"}"#, "unknown variant `items`"),
-        (r#"{"calls": "ask"}"#, "cannot hold that floor"),
-        (r#"{"marking": true}"#, "cannot hold that floor"),
+        (r#"{"calls": "allow"}"#, "unknown variant `allow`"),
+        (r#"{"marking": 1}"#, "invalid type"),
         (r#"{"networks": "none"}"#, "unknown key `networks`"),
         (r#"{"network": "lan"}"#, "unknown variant"),
         (r#"{"network": null}"#, "expected value"),

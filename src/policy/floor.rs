@@ -9,6 +9,7 @@ use super::entry::some;
 use super::subject::ProgramSubject;
 use crate::confine::Promise;
 use crate::declaration::Network;
+use crate::relay::Action;
 
 /// The floors of one file. A floor that is not there holds nobody back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -45,6 +46,23 @@ pub(crate) struct Floors {
     #[serde(default, deserialize_with = "some")]
     #[cfg_attr(test, schemars(with = "PromisesShape"))]
     pub(crate) promises: Option<Kept>,
+    /// The least that becomes of a call of a tool: `ask` puts it to the person, `deny` refuses it.
+    #[serde(default, deserialize_with = "some")]
+    #[cfg_attr(test, schemars(with = "Calls"))]
+    pub(crate) calls: Option<Calls>,
+    /// `true`: texts in results are marked as a server's.
+    #[serde(default, deserialize_with = "some")]
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(crate) marking: Option<bool>,
+}
+
+/// What is required of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) enum Calls {
+    Ask,
+    Deny,
 }
 
 /// How much of a surface is offered.
@@ -138,10 +156,21 @@ impl Floors {
                 .map(|Offered::Whole| "surface: whole".to_owned()),
             self.landlock_abi.map(|abi| format!("landlock_abi: {abi}")),
             self.promises.as_ref().map(Kept::listed),
+            self.calls()
+                .map(|calls| format!("calls: {}", calls.as_str())),
         ]
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// The least that becomes of a call.
+    #[must_use]
+    pub(crate) fn calls(&self) -> Option<Action> {
+        self.calls.map(|calls| match calls {
+            Calls::Ask => Action::Ask,
+            Calls::Deny => Action::Deny,
+        })
     }
 
     /// The first floor that a program goes below. `pinned` says whether an entry that allows it

@@ -29,6 +29,7 @@ use serde::Serialize;
 
 pub use error::PolicyError;
 
+use crate::relay::Action;
 use entry::{Entry, Sha256};
 use floor::{Below, Floors};
 
@@ -77,6 +78,18 @@ pub struct Verdict {
     pub line: Option<usize>,
     /// Why, for a reader.
     pub reason: String,
+}
+
+/// What floors require of a run: they are held while it lasts, not only looked at before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Required {
+    /// The least that becomes of a call of a tool, whatever the person's rules say.
+    pub calls: Action,
+    /// Texts in results are marked as a server's.
+    pub marking: bool,
+    /// A surface is offered whole or not at all.
+    pub whole: bool,
 }
 
 /// Allowed or denied.
@@ -131,12 +144,15 @@ impl AdminPolicy {
         self
     }
 
-    /// Whether a surface is offered whole or not at all.
+    /// The strictest of what the files require of a run.
     #[must_use]
-    pub(crate) fn offers_whole(&self) -> bool {
-        self.floors
-            .iter()
-            .any(|placed| placed.floors.surface.is_some())
+    pub(crate) fn required(&self) -> Required {
+        let floors = || self.floors.iter().map(|placed| &placed.floors);
+        Required {
+            calls: floors().filter_map(Floors::calls).max().unwrap_or_default(),
+            marking: floors().any(|floors| floors.marking == Some(true)),
+            whole: floors().any(|floors| floors.surface.is_some()),
+        }
     }
 
     fn rules(&self) -> impl Iterator<Item = &Rule> {

@@ -42,8 +42,14 @@ impl Audit {
 }
 
 impl Gate {
-    /// A request was answered by the server.
-    pub(super) fn settled(&mut self, line: &[u8], id: &Id, asked: &Asked, reply: &Reply<'_>) {
+    /// A request was answered by the server; whether that is passed on.
+    pub(super) fn settled(
+        &mut self,
+        line: &[u8],
+        id: &Id,
+        asked: &Asked,
+        (reply, passes): (&Reply<'_>, bool),
+    ) {
         self.heard();
         let error = reply.code();
         let news = self.session.answered(&asked.method, error, self.now.at);
@@ -61,7 +67,8 @@ impl Gate {
                 }
             }
         }
-        if asked.method == CALL {
+        self.note_round(asked, reply);
+        if asked.method == CALL && passes {
             let outcome = match error {
                 Some(_) => Outcome::Error,
                 None if reply.is_tool_error() => Outcome::ToolError,

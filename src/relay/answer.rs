@@ -23,12 +23,17 @@ pub(super) const TOO_LONG: i64 = -31_121;
 pub(super) const UNREADABLE: i64 = -31_122;
 /// Too many requests wait for an answer (`too-many-requests`).
 pub(super) const TOO_MANY: i64 = -31_123;
+/// A rule refuses a request that is no call of a tool (`denied-by-rule`).
+pub(super) const DENIED_BY_RULE: i64 = -31_134;
 /// The server failed over and over and is left alone (`breaker-open`).
 pub(super) const BREAKER_OPEN: i64 = -31_127;
 /// A request was not answered in its time (`call-timeout`).
 pub(super) const CALL_TIMEOUT: i64 = -31_128;
 /// The server answered nothing in the time that its start may take (`start-timeout`).
 pub(super) const START_TIMEOUT: i64 = -31_129;
+
+/// A result asks the host for what it is not to be asked (`request-refused`).
+pub(super) const REQUEST_REFUSED: i64 = -31_135;
 
 /// The surface of the server was not approved (`surface-unapproved`).
 pub(super) const SURFACE_UNAPPROVED: i64 = -31_136;
@@ -39,7 +44,7 @@ pub(super) const SURFACE_UNKNOWN: i64 = -31_138;
 
 /// The relay's own codes and numbers, for the test of the one table of numbers.
 #[cfg(test)]
-pub(crate) const OWN: [(&str, i64); 13] = [
+pub(crate) const OWN: [(&str, i64); 15] = [
     ("server-ended", SERVER_ENDED),
     ("message-too-long", TOO_LONG),
     ("answer-unreadable", UNREADABLE),
@@ -50,6 +55,8 @@ pub(crate) const OWN: [(&str, i64); 13] = [
     ("breaker-open", BREAKER_OPEN),
     ("call-timeout", CALL_TIMEOUT),
     ("start-timeout", START_TIMEOUT),
+    ("denied-by-rule", DENIED_BY_RULE),
+    ("request-refused", REQUEST_REFUSED),
     ("surface-unapproved", SURFACE_UNAPPROVED),
     ("surface-withheld", SURFACE_WITHHELD),
     ("surface-unknown", SURFACE_UNKNOWN),
@@ -118,9 +125,19 @@ pub(super) fn result(id: &Id, result: &serde_json::Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Tells a server that nobody waits for a request any more, as one line.
-pub(super) fn cancelled(id: &Id) -> Vec<u8> {
-    let (id, reason) = (id.json(), "the time of the request ran out");
+/// A request of our own, as one line.
+pub(super) fn request(id: &Id, method: &str, params: &serde_json::Value) -> Vec<u8> {
+    let (id, method) = (id.json(), serde_json::Value::from(method));
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method},\"params\":{params}}}\n")
+        .into_bytes()
+}
+
+/// Why a request that took too long is cancelled.
+pub(super) const OVERDUE: &str = "the time of the request ran out";
+
+/// Tells that nobody waits for a request any more, as one line; `reason` needs no escape.
+pub(super) fn cancelled(id: &Id, reason: &'static str) -> Vec<u8> {
+    let id = id.json();
     let params = format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#);
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}\n")
         .into_bytes()

@@ -8,9 +8,10 @@
 use std::time::Duration;
 
 use super::answer::{self, Data};
+use super::consent::Consent;
 use super::envelope::Id;
 use super::era::{self, Road};
-use super::gate::{CALL, Effect, Fault, Gate, Gone, LISTEN, MAX_ASKED, Step};
+use super::gate::{CALL, Effect, Fault, Gate, Gone, LISTEN, MAX_ASKED, Step, Withheld};
 use super::guard::{Pass, Wanted, kind_of};
 use super::ledger::{Asked, Asks, Full};
 use super::params::Params;
@@ -28,8 +29,11 @@ impl Gate {
         method: &str,
         params: &Params<'_>,
     ) -> Step {
-        let meta = params.meta();
+        if method == era::INITIALIZE {
+            self.host = params.capabilities();
+        }
         let mut asked = self.asked_of(line, method, params);
+        self.last_declared = asked.declared;
         if Reading::owns(&id) {
             let message = "invalid request: its id is one of the relay's own";
             let line = answer::error(Some(&id), answer::INVALID_REQUEST, message, None);
@@ -39,20 +43,60 @@ impl Gate {
             let line = self.ended(&id, &asked, &gone);
             return self.answered(line);
         }
-        if let Err(full) = self.asked.has_room(&id) {
+        if let Err(full) = self.has_room(&id) {
             return self.full(&id, full);
         }
         if method == CALL {
+            if params.has_lookalike() {
+                return self.answered(answer::error(
+                    Some(&id),
+                    answer::INVALID_REQUEST,
+                    "invalid request: a member's name differs from a reserved one in letter case only",
+                    None,
+                ));
+            }
             asked.arguments = self.limits.audit.digest(params.arguments());
         }
         let wanted = Wanted::of(method, params, self.whole);
         if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref()) {
             return self.answered(answer);
         }
-        match self.session.request(method, meta.modern, self.now.at) {
+        let modern = asked.modern;
+        let who = || params.who().filter(|_| modern);
+        match self.consent(line, &id, &mut asked, params) {
+            Consent::Passes => self.admit(line, id, asked, wanted, who),
+            Consent::As(line) => self.admit_as(line, id, asked, wanted, who),
+            Consent::Answered(line) => self.answered(line),
+            Consent::Waits(question) => Step::Withhold(Withheld {
+                to_host: question,
+                ..Withheld::default()
+            }),
+        }
+    }
+
+    fn has_room(&self, id: &Id) -> Result<(), Full> {
+        if self.questions.holds(id) {
+            return Err(Full::Taken);
+        }
+        self.asked.has_room(id)
+    }
+
+    /// Enters a request that nothing refuses, and sees to it that the server can hear it. What it
+    /// wants may have to be looked at first; then `who` asks for that, in the era that has this.
+    pub(super) fn admit(
+        &mut self,
+        line: &[u8],
+        id: Id,
+        mut asked: Asked,
+        wanted: Option<Wanted>,
+        who: impl FnOnce() -> Option<String>,
+    ) -> Step {
+        let (method, modern) = (asked.method.as_str(), asked.modern);
+        match self.session.request(method, modern, self.now.at) {
             Road::Server => {}
             Road::NewServer => {
-                let lines = self.answer_all(&Gone::Replaced);
+                let mut lines = self.answer_all(&Gone::Replaced);
+                lines.extend(self.drop_questions(&Gone::Replaced));
                 self.called.abandon();
                 self.forget_surface();
                 self.effects.push(Effect::ToHost(lines));
@@ -77,7 +121,7 @@ impl Gate {
         }
         match wanted.filter(|wanted| self.pass(wanted) == Pass::Unseen) {
             Some(wanted) => {
-                self.hold(line, id, wanted, params.who().filter(|_| meta.modern));
+                self.hold(line, id, wanted, who());
                 Step::Skip
             }
             None => Step::Forward,
@@ -96,9 +140,15 @@ impl Gate {
                 cursor: params.cursor().and_then(Cursor::of),
                 epoch: self.present.of(kind).epoch,
             }),
+            declared: if meta.modern {
+                meta.capabilities
+            } else {
+                self.host
+            },
             token: meta.token,
             bytes: line.len(),
             arguments: (String::new(), None),
+            consent: None,
             since: self.now.at,
             limit: self.limits.call.filter(|_| method != LISTEN),
         }
@@ -123,7 +173,12 @@ impl Gate {
     }
 
     /// The answer to a request that a layer refuses. Each layer looks at calls, and says why.
-    fn refusal(&mut self, id: &Id, asked: &Asked, wanted: Option<&Wanted>) -> Option<Vec<u8>> {
+    pub(super) fn refusal(
+        &mut self,
+        id: &Id,
+        asked: &Asked,
+        wanted: Option<&Wanted>,
+    ) -> Option<Vec<u8>> {
         let offered = |name: &String| self.filter.offers(name);
         if let Some(wanted) = wanted {
             let pass = self.pass(wanted);
@@ -139,6 +194,9 @@ impl Gate {
             if let Some(answer) = self.turned_away(id, asked, wanted, pass) {
                 return Some(answer);
             }
+        }
+        if let Some(answer) = self.ruled_out(id, asked) {
+            return Some(answer);
         }
         let left = self
             .breaker

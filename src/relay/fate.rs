@@ -14,7 +14,7 @@ use super::era::{self, Era};
 use super::gate::{EXCERPT, Effect, Gate, Gone, Step};
 use super::ledger::Asked;
 use super::replay::{self, Differs};
-use super::{End, Exit, sanitize};
+use super::{End, Exit, sanitize, splice};
 use crate::audit::Event;
 use crate::audit::event::Outcome;
 use crate::exit_codes::rpc_number;
@@ -107,7 +107,8 @@ impl Gate {
     /// Nothing will be started any more: every open request is answered now, and each later one
     /// when it comes.
     pub(super) fn close(&mut self, gone: Gone) -> Vec<u8> {
-        let lines = self.answer_all(&gone);
+        let mut lines = self.answer_all(&gone);
+        lines.extend(self.drop_questions(&gone));
         self.forget_surface();
         self.gone = Some(gone);
         lines
@@ -166,10 +167,15 @@ impl Gate {
     /// When to call [`Gate::expire`].
     pub(super) fn deadline(&self) -> Option<Instant> {
         let start = self.limits.due().filter(|_| !self.away);
-        [self.asked.deadline(), start, self.reading.due()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.asked.deadline(),
+            self.questions.deadline(),
+            start,
+            self.reading.due(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Answers what has waited long enough.
@@ -182,6 +188,7 @@ impl Gate {
             expired.to_host = self.answer_all(&Gone::Slow(limit));
             self.effects.push(Effect::Verdict(Verdict::Failed));
         }
+        expired.to_host.extend(self.expire_questions());
         while let Some((id, asked)) = self.asked.expire(self.now.at) {
             let limit = asked.limit.unwrap_or_default().as_secs();
             let (alias, what) = (&self.alias, what(&asked));
@@ -200,7 +207,9 @@ impl Gate {
             ));
             // What has waited for a reading of ours never reached the server.
             if !self.reading.lets_go(&id) {
-                expired.to_server.extend(answer::cancelled(&id));
+                expired
+                    .to_server
+                    .extend(answer::cancelled(&id, answer::OVERDUE));
             }
             self.effects.push(Effect::Verdict(Verdict::Failed));
             self.record_end(&asked, Outcome::Timeout, 0);
@@ -212,6 +221,17 @@ impl Gate {
             self.read_long_enough();
         }
         expired
+    }
+
+    /// A server's error of the protocol in our words, where that is set. Its code stays, and the
+    /// versions that a host needs to go on.
+    pub(super) fn reworded(&self, id: &Id, asked: &Asked, error: &str) -> Option<Vec<u8>> {
+        if !self.rules.as_ref().is_ok_and(|rules| rules.own_words) {
+            return None;
+        }
+        let error = reworded(&self.alias, &what(asked), error);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.json());
+        Some(line.into_bytes())
     }
 
     /// What is said of `server/discover` in place of a server that does not know it.
@@ -271,6 +291,34 @@ impl Gate {
         };
         answer::error(Some(id), number, &message, Some(data))
     }
+}
+
+/// "Unsupported protocol version" (2026-07-28), with the versions that are.
+const UNSUPPORTED_VERSION: i64 = -32_022;
+
+/// An error object in our words.
+fn reworded(alias: &str, what: &str, error: &str) -> serde_json::Value {
+    let members = splice::members(error);
+    let member = |wanted: &str| members.iter().rfind(|(name, _)| name == wanted);
+    let code: i64 = member("code")
+        .and_then(|(_, code)| code.get().parse().ok())
+        .unwrap_or(0);
+    let mut data = serde_json::json!({
+        "code": "server-error",
+        "hint": format!("supervisor logs {alias}"),
+    });
+    let versions = member("data").map_or_else(Vec::new, |(_, data)| splice::members(data.get()));
+    let versions = versions.iter().find(|(name, _)| name == "supported");
+    if let (UNSUPPORTED_VERSION, Some((_, raw))) = (code, versions) {
+        let all: Vec<String> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let plain = |word: &String| {
+            word.len() <= 16 && word.chars().all(|c| c.is_ascii_digit() || c == '-')
+        };
+        let kept: Vec<String> = all.into_iter().filter(plain).collect();
+        data = serde_json::json!({"supported": kept});
+    }
+    let message = format!("server {alias} answered {what} with the error {code}");
+    serde_json::json!({"code": code, "message": message, "data": data})
 }
 
 /// A request in a sentence.

@@ -13,6 +13,7 @@ pub(super) enum Fault {
     HostAnswer,
     TooMany,
     ServerRequest,
+    Unwanted,
 }
 
 impl Fault {
@@ -27,6 +28,7 @@ impl Fault {
             Self::HostAnswer => "host-answer-dropped",
             Self::TooMany => "too-many-requests",
             Self::ServerRequest => "server-request",
+            Self::Unwanted => "request-refused",
         }
     }
 }

@@ -13,20 +13,21 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::answer;
 use super::breaker::{Breaker, Verdict};
+use super::capabilities::Capabilities;
 use super::envelope::{self, Id, Malformed, Message, Reply};
 use super::era::{self, Discover, Session};
 pub(super) use super::fault::Fault;
 use super::filter::Filter;
-use super::ledger::{Answer, Asked, Full, Ledger};
+use super::ledger::{Answer, Ledger};
 use super::limits::Limits;
 use super::params::Params;
 use super::pins::Pins;
 use super::present::Present;
+use super::question::Questions;
 use super::reading::Reading;
 use super::replay::Replay;
-use super::{Counters, End, Exit, Pending, Refusal, Settings, sanitize};
+use super::{Counters, End, Exit, Pending, Refusal, Rules, Settings};
 use crate::audit::Event;
 use crate::declaration::ItemDigest;
 use crate::why::cause::Cause;
@@ -38,8 +39,7 @@ pub(super) const MAX_CALLED: usize = 1_024;
 /// Characters of a line that a note shows.
 pub(super) const EXCERPT: usize = 160;
 pub(super) const CALL: &str = "tools/call";
-const CANCELLED: &str = "notifications/cancelled";
-const PROGRESS: &str = "notifications/progress";
+pub(super) const CANCELLED: &str = "notifications/cancelled";
 /// The one request of the host's that the server may cancel (2026-07-28).
 pub(super) const LISTEN: &str = "subscriptions/listen";
 
@@ -106,7 +106,7 @@ pub(super) enum Effect {
     Discover(Discover),
     /// Lines of ours for the host, before what else follows.
     ToHost(Vec<u8>),
-    /// A line for the server: a request of ours, or one of the host's that has waited.
+    /// A line for the server: a request of ours, or one of the host's that goes now or in other bytes.
     ToServer(Vec<u8>),
     /// What is withheld of the surface is news.
     Pending(Pending),
@@ -149,6 +149,13 @@ pub(super) struct Gate {
     pub(super) pended: Option<Pending>,
     /// Patterns that match nothing were named.
     pub(super) warned: bool,
+    /// The person's rules; or why they cannot be read, and then nothing is called.
+    pub(super) rules: Result<Rules, String>,
+    pub(super) questions: Questions,
+    /// What a legacy host can be asked for.
+    pub(super) host: Capabilities,
+    /// What it last said that it can be asked for, in either era.
+    pub(super) last_declared: Capabilities,
     pub(super) effects: Vec<Effect>,
     /// No server is there: it ended, and the next request has it started again.
     pub(super) away: bool,
@@ -181,6 +188,10 @@ impl Gate {
             told: BTreeSet::new(),
             pended: None,
             warned: false,
+            rules: Ok(settings.rules.clone()),
+            questions: Questions::new(settings.seed),
+            host: Capabilities::default(),
+            last_declared: Capabilities::default(),
             effects: Vec::new(),
             away: false,
             gone: None,
@@ -198,10 +209,10 @@ impl Gate {
     pub(super) fn host_line(&mut self, line: &[u8]) -> Step {
         let step = match envelope::read(line) {
             Ok(Message::Request { id, method, params }) => self.request(line, id, &method, &params),
-            Ok(Message::Response { id, .. }) => self.host_answer(id.as_ref()),
+            Ok(Message::Response { id, reply }) => self.host_answer(id.as_ref(), &reply),
             Ok(Message::Notification { method, params }) => {
-                let held = method == CANCELLED && self.host_cancels(&params);
-                if self.gone.is_some() || self.away || held {
+                let unseen = method == CANCELLED && self.host_cancels(&params);
+                if unseen || self.gone.is_some() || self.away {
                     Step::Skip
                 } else {
                     if method == era::INITIALIZED {
@@ -220,109 +231,10 @@ impl Gate {
         step
     }
 
-    /// A line of the server's, without its LF.
-    pub(super) fn server_line(&mut self, line: &[u8]) -> Step {
-        let step = match envelope::read(line) {
-            Ok(Message::Request { id, method, .. }) => self.call(line, id, &method),
-            Ok(Message::Notification { method, params }) => {
-                match (&*method, params.progress()) {
-                    (CANCELLED, _) => self.server_cancels(&params),
-                    (PROGRESS, Some(token)) => self.asked.progress(&token, self.now.at),
-                    _ => self.list_changed(&method),
-                }
-                let own = params.request().is_some_and(|id| Reading::owns(&id));
-                if method == CANCELLED && own {
-                    Step::Skip
-                } else {
-                    Step::Forward
-                }
-            }
-            Ok(Message::Response { id, reply }) => self.server_answer(line, id.as_ref(), &reply),
-            Err(Malformed::Blank) => Step::Skip,
-            Err(fault) => self.junk(line, &fault.to_string()),
-        };
-        if step == Step::Forward {
-            self.counters.from_server += 1;
+    fn host_answer(&mut self, id: Option<&Id>, reply: &Reply<'_>) -> Step {
+        if let Some(step) = id.and_then(|id| self.person_said(id, reply)) {
+            return step;
         }
-        step
-    }
-
-    fn call(&mut self, line: &[u8], id: Id, method: &str) -> Step {
-        if self.session.era() == Some(era::Era::Modern) {
-            // 2026-07-28: a server writes no requests, and reads no answers.
-            self.counters.junk += 1;
-            let note = format!(
-                "a request of the server's, which this era has not, was dropped: {}",
-                sanitize::excerpt(line, EXCERPT)
-            );
-            return self.noted(Vec::new(), Vec::new(), Fault::ServerRequest, note);
-        }
-        let asked = Asked {
-            method: method.to_owned(),
-            tool: None,
-            modern: false,
-            page: None,
-            token: None,
-            bytes: line.len(),
-            arguments: (String::new(), None),
-            since: self.now.at,
-            limit: None,
-        };
-        let message = match self.called.enter(id.clone(), asked) {
-            Ok(()) => return Step::Forward,
-            Err(Full::Taken) => {
-                "its id is that of a request which still waits for its answer".to_owned()
-            }
-            Err(Full::TooMany) => format!("{MAX_CALLED} requests of the server wait already"),
-        };
-        let line = answer::error(Some(&id), answer::INVALID_REQUEST, &message, None);
-        let note = format!("a request of the server's was not passed on: {message}");
-        self.noted(Vec::new(), line, Fault::TooMany, note)
-    }
-
-    fn server_answer(&mut self, line: &[u8], id: Option<&Id>, reply: &Reply<'_>) -> Step {
-        if let Some(id) = id.filter(|id| self.replay.awaits(id)) {
-            return self.replayed(line, id);
-        }
-        if id.is_some_and(|id| self.reading.awaits(id)) {
-            self.read(line, reply);
-            return Step::Skip;
-        }
-        let why = match id.map(|id| (id, self.asked.settle(id))) {
-            Some((id, Answer::Asked(open))) => {
-                self.settled(line, id, &open.asked, reply);
-                return self.passed(line, &open.asked);
-            }
-            Some((_, Answer::Late(open))) => return self.passed(line, &open.asked),
-            Some((_, Answer::Again)) => "a second answer to one request was dropped",
-            Some((_, Answer::Unasked | Answer::Abandoned)) | None => {
-                "an answer to an id that nobody asked was dropped"
-            }
-        };
-        self.counters.dropped_answers += 1;
-        let note = format!("{why}: {}", sanitize::excerpt(line, EXCERPT));
-        self.noted(Vec::new(), Vec::new(), Fault::Dropped, note)
-    }
-
-    /// An answer on its way to the host. What the server says of itself in it: as far as it was
-    /// approved.
-    fn passed(&mut self, line: &[u8], asked: &Asked) -> Step {
-        let opens = matches!(&*asked.method, era::INITIALIZE | era::DISCOVER);
-        if asked.page.is_none() && !opens {
-            return Step::Forward;
-        }
-        let Some(mut to_host) = self.shown(line, asked.page.as_ref()) else {
-            return Step::Forward;
-        };
-        to_host.push(b'\n');
-        self.counters.from_server += 1;
-        Step::Withhold(Withheld {
-            to_host,
-            ..Withheld::default()
-        })
-    }
-
-    fn host_answer(&mut self, id: Option<&Id>) -> Step {
         match id.map(|id| self.called.settle(id)) {
             Some(Answer::Asked(_) | Answer::Late(_)) if self.gone.is_none() && !self.away => {
                 return Step::Forward;
@@ -335,26 +247,18 @@ impl Gate {
         self.noted(Vec::new(), Vec::new(), Fault::HostAnswer, note.to_owned())
     }
 
-    /// Whether the request that is cancelled has not reached the server.
+    /// Whether the server need not know: it never saw the request.
     fn host_cancels(&mut self, params: &Params<'_>) -> bool {
         let Some(id) = params.request() else {
             return false;
         };
+        if self.withdraw(&id) {
+            return true;
+        }
         if let Some(asked) = self.asked.cancel(&id) {
             self.record_cancelled(&asked);
         }
         self.reading.lets_go(&id)
-    }
-
-    fn server_cancels(&mut self, params: &Params<'_>) {
-        let Some(id) = params.request() else { return };
-        let listens = self
-            .asked
-            .get(&id)
-            .is_some_and(|asked| asked.method == LISTEN);
-        if self.called.cancel(&id).is_none() && listens {
-            self.asked.cancel(&id);
-        }
     }
 
     pub(super) fn hint(&self) -> String {

@@ -1,4 +1,5 @@
 use super::super::Audit;
+use super::super::answer;
 use super::super::frame::Progress;
 use super::super::present::Page;
 use super::super::salvage::Salvage;
@@ -13,6 +14,8 @@ pub(in crate::relay) fn settings() -> Settings {
         surface: Some(NAMES.iter().map(|name| tool(name)).collect()),
         whole: false,
         filter: super::super::Filter::default(),
+        rules: Rules::default(),
+        seed: [7; 32],
         start_limit: None,
         call_limit: None,
         audit: Audit::Digests,
@@ -47,7 +50,9 @@ pub(in crate::relay) fn listed(mut gate: Gate) -> Gate {
 }
 
 fn gate() -> Gate {
-    listed(Gate::new(&settings(), moment()))
+    let mut gate = listed(Gate::new(&settings(), moment()));
+    gate.host = Capabilities::read(r#"{"sampling":{},"roots":{}}"#);
+    gate
 }
 
 fn ask(gate: &mut Gate, id: &str) -> Step {

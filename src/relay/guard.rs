@@ -8,7 +8,7 @@
 use super::answer::{self, Data};
 use super::envelope::Id;
 use super::gate::{CALL, Effect, Gate};
-use super::ledger::{Answer, Asked};
+use super::ledger::Asked;
 use super::params::Params;
 use super::pins::Change;
 use super::present::{LISTED, Listed, Named};
@@ -58,13 +58,12 @@ pub(super) enum Why {
 impl Wanted {
     /// What a request asks for, where the surface has a say in it.
     pub(super) fn of(method: &str, params: &Params<'_>, whole: bool) -> Option<Self> {
-        let named = |kind| {
-            let name = params.name();
+        let named = |kind, name: Option<String>| {
             name.map_or(Self::Unreadable, |name| Self::Named(kind, name))
         };
         Some(match method {
-            CALL => named(Kind::Tool),
-            "prompts/get" => named(Kind::Prompt),
+            CALL => Self::tool(params.name()),
+            "prompts/get" => named(Kind::Prompt, params.name()),
             "resources/read" | "resources/subscribe" => {
                 params.uri().map_or(Self::Unreadable, Self::Resource)
             }
@@ -76,6 +75,11 @@ impl Wanted {
             _ if whole && kind_of(method).is_some() => Self::Lists,
             _ => return None,
         })
+    }
+
+    /// What a call asks for.
+    pub(super) fn tool(name: Option<String>) -> Self {
+        name.map_or(Self::Unreadable, |name| Self::Named(Kind::Tool, name))
     }
 
     /// The lists that tell of it.
@@ -235,14 +239,20 @@ impl Gate {
                 Pass::Unseen => Pass::Withheld(Why::Unread),
                 pass => pass,
             };
-            if pass == Pass::Offered {
-                self.counters.from_host += 1;
-                self.effects.push(Effect::ToServer(held.line));
-            } else if let Answer::Asked(open) = self.asked.settle(&held.id)
-                && let Some(line) = self.turned_away(&held.id, &open.asked, &held.wanted, pass)
-            {
+            let Some(asked) = self.asked.get(&held.id).cloned() else {
+                continue;
+            };
+            // Rules may have changed while it waited.
+            let answer = self
+                .turned_away(&held.id, &asked, &held.wanted, pass)
+                .or_else(|| self.ruled_out(&held.id, &asked));
+            if let Some(line) = answer {
+                let _ = self.asked.settle(&held.id);
                 self.counters.answered_by_relay += 1;
                 self.effects.push(Effect::ToHost(line));
+            } else {
+                self.counters.from_host += 1;
+                self.effects.push(Effect::ToServer(held.line));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::capabilities::Capabilities;
 use super::envelope::Id;
 use super::present::Cursor;
 use crate::surface::Kind;
@@ -28,12 +29,16 @@ pub(super) struct Asked {
     pub(super) modern: bool,
     /// Which page of which list it asks for.
     pub(super) page: Option<Asks>,
+    /// What its host can be asked for.
+    pub(super) declared: Capabilities,
     /// Under what progress of it is told.
     pub(super) token: Option<Id>,
     /// Bytes of its line.
     pub(super) bytes: usize,
     /// SHA-256 of its arguments, and themselves, as far as they are to be recorded.
     pub(super) arguments: (String, Option<Value>),
+    /// SHA-256 of its arguments, where the person was asked about the call and said yes.
+    pub(super) consent: Option<String>,
     /// When it was asked.
     pub(super) since: Instant,
     /// How long it may wait, from then and from each progress on.
@@ -293,9 +298,11 @@ mod tests {
             tool: None,
             modern: false,
             page: None,
+            declared: Capabilities::default(),
             token: None,
             bytes: 0,
             arguments: (String::new(), None),
+            consent: None,
             since,
             limit: None,
         }

@@ -7,13 +7,18 @@
 //!   read and write; nothing else here does I/O
 //! - bytes → `frame` → line → `envelope` → message → `gate` → [forward | answer | withhold] →
 //!   `lane` → bytes
-//! - the gate's own: `asking` the layers that a request passes · `reject` what is no message · `salvage` the ids in it · `fate` what becomes of
-//!   the server and what time brings · `account` what is recorded · `fault` what can be wrong · `ledger` the open requests ·
+//! - the gate's own: `asking` the layers that a request passes · `heard` what comes from the
+//!   server · `reject` what is no message · `salvage` the ids in it · `splice` changes in a few
+//!   places · `fate` what becomes of the server and what time brings · `account` what is recorded ·
+//!   `fault` what can be wrong · `ledger` the open requests ·
 //!   `limits` how long they may wait · `params` what is read of them · `answer` and `refused` our own messages
 //! - what a server says of itself: `guard` and `surface` the layer, before a request and behind an
 //!   answer · `pins` what was approved · `listing` an answer without what is withheld, by its
 //!   `parts` · `clean` what does not show · `present` what is listed now · `reading` our own look at it
-//! - its rules: `filter` which tools a run offers · `era` whether this server can hear that ·
+//! - its rules: `rules` which calls pass, `ruling` what that means for one, `consent` how a call is put
+//!   to the person and `question` what waits for their word, `wanted` what a server asks the host
+//!   for, `capabilities` what a host can be asked · `mark` texts marked as a server's ·
+//!   `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
 //! - `over` the word that a server is over a limit · `process` the server by its descriptor
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
@@ -27,7 +32,9 @@ mod account;
 pub(crate) mod answer;
 mod asking;
 pub(crate) mod breaker;
+mod capabilities;
 mod clean;
+mod consent;
 mod envelope;
 pub(crate) mod era;
 mod error;
@@ -37,11 +44,13 @@ pub(crate) mod filter;
 mod frame;
 mod gate;
 mod guard;
+mod heard;
 mod host;
 mod lane;
 mod ledger;
 mod limits;
 mod listing;
+mod mark;
 mod over;
 mod params;
 mod parts;
@@ -51,18 +60,23 @@ mod port;
 mod present;
 mod process;
 mod pump;
+mod question;
 mod reading;
 mod refuse;
 mod refused;
 mod reject;
 mod replay;
+pub(crate) mod rules;
+mod ruling;
 mod run;
 mod salvage;
 mod sanitize;
 mod seat;
 mod shutdown;
+mod splice;
 mod stderr;
 mod surface;
+mod wanted;
 
 #[cfg(test)]
 #[path = "../../tests/fuzz/mod.rs"]
@@ -92,6 +106,7 @@ pub use host::Host;
 pub use over::{Bounds, Over};
 pub use process::Process;
 pub use refuse::refuse;
+pub use rules::{Action, Permissions, Rule, RuleError};
 
 /// A server that was started.
 #[derive(Debug)]
@@ -123,6 +138,10 @@ pub struct Settings {
     pub whole: bool,
     /// Which of the server's tools are offered.
     pub filter: Filter,
+    /// What the person and the administrator rule.
+    pub rules: Rules,
+    /// What nobody else knows: our own ids and states are made of it.
+    pub seed: [u8; 32],
     /// `timeouts.start_s`: how long a server may take to its first answer once it was asked.
     pub start_limit: Option<Duration>,
     /// `timeouts.call_s`, or else `relay.call_timeout_s`: how long a request may wait.
@@ -134,6 +153,33 @@ pub struct Settings {
     /// What is known of how the server takes `server/discover`.
     pub discover: Option<Discover>,
 }
+
+/// What `settings.json` and the administrator rule; read again where the file changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// Which calls pass.
+    pub permissions: Permissions,
+    /// `relay.ask_timeout_s`: how long a question to the person may wait.
+    pub ask_limit: Duration,
+    /// `mark_untrusted`: texts in results are marked as a server's.
+    pub mark_untrusted: bool,
+    /// `own_words`: a server's errors of the protocol are put in ours.
+    pub own_words: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            permissions: Permissions::default(),
+            ask_limit: ASK_LIMIT,
+            mark_untrusted: false,
+            own_words: false,
+        }
+    }
+}
+
+/// The default of `relay.ask_timeout_s`.
+pub const ASK_LIMIT: Duration = Duration::from_secs(300);
 
 /// What is recorded of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,6 +232,9 @@ pub trait Owner {
 
     /// How the server takes `server/discover`, for later runs.
     fn discover(&mut self, how: Discover);
+
+    /// The rules, where they changed since they were last asked for; or why they cannot be read.
+    fn rules(&mut self) -> Option<Result<Rules, String>>;
 
     /// The time of day.
     fn now(&self) -> Timestamp;

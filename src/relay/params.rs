@@ -8,16 +8,31 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::capabilities::Capabilities;
 use super::envelope::Id;
 
 /// The member of `_meta` that each request of the 2026-07-28 era has.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Likewise what its host can be asked for.
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The members of `_meta` that say who asks.
 const WHO: [&str; 3] = [
     PROTOCOL_VERSION,
-    "io.modelcontextprotocol/clientCapabilities",
+    CLIENT_CAPABILITIES,
     "io.modelcontextprotocol/clientInfo",
 ];
+/// The members of `params` that the relay looks at.
+const OURS: [&str; 8] = [
+    "name",
+    "requestId",
+    "arguments",
+    "progressToken",
+    "_meta",
+    "capabilities",
+    "inputResponses",
+    "requestState",
+];
+
 /// The members of `params` that the relay looks at, as JSON.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Params<'a> {
@@ -37,11 +52,19 @@ pub(super) struct Params<'a> {
     cursor: Option<&'a str>,
     /// `_meta`.
     meta: Option<&'a str>,
+    /// `capabilities`: of `initialize`.
+    capabilities: Option<&'a str>,
+    /// `inputResponses`: what a host brings to a request that was answered with questions.
+    responses: Option<&'a str>,
+    /// `requestState`: what it hands back with them.
+    state: Option<&'a str>,
     /// One of them stood there twice.
     twice: bool,
+    /// The name of one differs from one of these in letter case only.
+    lookalike: bool,
 }
 
-impl Params<'_> {
+impl<'a> Params<'a> {
     /// The name of the tool or prompt.
     pub(super) fn name(&self) -> Option<String> {
         self.name.and_then(|json| serde_json::from_str(json).ok())
@@ -80,6 +103,27 @@ impl Params<'_> {
         self.twice
     }
 
+    /// Whether a decoder that ignores letter case would take a member for one of these.
+    pub(super) fn has_lookalike(&self) -> bool {
+        self.lookalike
+    }
+
+    /// What a legacy host says that it can be asked for.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.capabilities
+            .map_or_else(Capabilities::default, Capabilities::read)
+    }
+
+    /// `inputResponses`, as they are written.
+    pub(super) fn responses(&self) -> Option<&'a str> {
+        self.responses
+    }
+
+    /// `requestState`, as it is written.
+    pub(super) fn state(&self) -> Option<&'a str> {
+        self.state
+    }
+
     /// The id of the request that is cancelled.
     pub(super) fn request(&self) -> Option<Id> {
         self.request.and_then(Id::read)
@@ -107,6 +151,7 @@ impl Params<'_> {
             match &*name {
                 "progressToken" => meta.token = Id::read(value.get()),
                 PROTOCOL_VERSION => meta.modern = true,
+                CLIENT_CAPABILITIES => meta.capabilities = Capabilities::read(value.get()),
                 _ => {}
             }
         }
@@ -132,6 +177,8 @@ pub(super) struct Meta {
     pub(super) token: Option<Id>,
     /// The request is of the 2026-07-28 era.
     pub(super) modern: bool,
+    /// What its host can be asked for.
+    pub(super) capabilities: Capabilities,
 }
 
 /// The name of a member, borrowed where nothing is escaped.
@@ -185,6 +232,20 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
     }
 }
 
+/// Whether a decoder that ignores letter case takes it for one of ours (Go's also takes U+017F for
+/// s, and the Kelvin sign for k).
+fn is_lookalike(name: &str) -> bool {
+    let plain = |c: char| match c {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    };
+    OURS.iter().any(|ours| {
+        let folded = name.chars().map(plain);
+        folded.eq(ours.chars().map(|c| c.to_ascii_lowercase()))
+    })
+}
+
 /// Reads any value; only an object has anything to tell.
 struct ParamsReader;
 
@@ -207,7 +268,11 @@ impl<'de> Visitor<'de> for ParamsReader {
                 "ref" => &mut params.reference,
                 "cursor" => &mut params.cursor,
                 "_meta" => &mut params.meta,
-                _ => {
+                "capabilities" => &mut params.capabilities,
+                "inputResponses" => &mut params.responses,
+                "requestState" => &mut params.state,
+                other => {
+                    params.lookalike |= is_lookalike(other);
                     map.next_value::<IgnoredAny>()?;
                     continue;
                 }

@@ -46,6 +46,9 @@ impl Run<'_> {
             Read::Some(count) => {
                 moved = true;
                 self.up.filled(count);
+                if let Some(rules) = self.owner.rules() {
+                    self.gate.set_rules(rules);
+                }
                 if self.settled {
                     self.left_of_host = self.left_of_host.saturating_sub(count);
                 }

@@ -11,21 +11,30 @@ use super::sanitize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Layer {
+    /// The administrator's floor.
+    Policy,
     /// What was approved of what the server says of itself.
     Surface,
     /// `--only`, `tools.include`, `tools.exclude`.
     Filter,
+    /// A rule of `settings.json`.
+    Rule,
     /// The breaker.
     Breaker,
+    /// So much, and no more.
+    Limit,
 }
 
 impl Layer {
     /// The word.
     pub(super) fn as_str(self) -> &'static str {
         match self {
+            Self::Policy => "policy",
             Self::Surface => "surface",
             Self::Filter => "filter",
+            Self::Rule => "rule",
             Self::Breaker => "breaker",
+            Self::Limit => "limit",
         }
     }
 }

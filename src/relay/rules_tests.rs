@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::Audit;
+use super::super::{Audit, answer};
 use super::tests::{listed, moment, settings};
 use super::*;
 use crate::audit::event::Outcome;
@@ -281,7 +281,10 @@ fn a_modern_server_that_dies_is_started_again() {
 fn a_legacy_server_that_dies_hears_the_hosts_words_again() {
     let mut play = Play::plain();
     assert!(!play.gate.may_restart(), "it heard nothing");
-    play.ask("initialize", json!({"x": 1.0}));
+    play.ask(
+        "initialize",
+        json!({"x": 1.0, "capabilities": {"roots": {}}}),
+    );
     assert!(!play.gate.may_restart(), "it answered nothing");
     play.reply("result", json!({"capabilities": {"tools": {}}}));
     play.gate

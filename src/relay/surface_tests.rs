@@ -467,6 +467,7 @@ fn what_cannot_be_read_is_refused() {
 #[test]
 fn only_the_call_waits_and_it_can_be_cancelled() {
     let mut play = Play::plain();
+    play.gate.host = Capabilities::read(r#"{"roots":{}}"#);
     let call = play.call("a");
     // The server asks first, and the host's answer passes by what waits.
     play.hears(&json!({"jsonrpc": "2.0", "id": "s", "method": "roots/list"}));

@@ -186,6 +186,7 @@ fn each_request_gets_one_answer_of_its_own() {
 #[test]
 fn a_request_of_the_server_may_have_the_id_of_one_of_the_host() {
     let mut host = Player::new(Kind::Pipes, &["ask"]);
+    host.initialize();
     let id = host.call("go", json!({}));
     let asked = host.message();
     assert_eq!(

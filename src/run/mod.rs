@@ -32,7 +32,12 @@ use crate::launch::home::Home;
 use crate::launch::run_id::RunId;
 use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
 use crate::plan::{Person, RunRequest};
-use crate::relay::{Breaker, Discover, Outcome, Owner, Pending, Refusal, Server, Start, Verdict};
+use crate::policy::Required;
+use crate::relay::{
+    Breaker, Discover, Outcome, Owner, Pending, Refusal, Rules, Server, Start, Verdict,
+};
+use crate::settings::Settings;
+use crate::settings::watch::Watch;
 use crate::surface::Surface;
 use kept::Kept;
 
@@ -47,6 +52,9 @@ pub(crate) struct Run {
     records: Option<Records>,
     breaker: Breaker,
     starts: u64,
+    watch: Watch,
+    /// The rules as the relay has them.
+    rules: Result<Rules, String>,
     /// Says something to the person, on standard error.
     say: fn(&str),
 }
@@ -57,6 +65,8 @@ struct Held {
     home: Option<Home>,
     /// For the receipt.
     started: Started,
+    /// What the administrator requires of the run, as of its last start.
+    required: Required,
 }
 
 impl Held {
@@ -78,6 +88,7 @@ impl Held {
         let last = receipts::started(run, explanation, now());
         self.started.confined(last, enforced.mechanisms);
         self.home = Some(home);
+        self.required = explanation.required;
         server
     }
 }
@@ -91,7 +102,7 @@ struct Records {
 }
 
 impl Run {
-    /// Opens what outlives the run.
+    /// Opens what outlives the run, and reads what a person set.
     ///
     /// # Errors
     /// A record that cannot be read or written: a run that cannot be recorded does not start.
@@ -101,7 +112,7 @@ impl Run {
         explanation: &Explanation,
         run: RunId,
         say: fn(&str),
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Settings), Error> {
         let digest = explanation.digest.clone();
         let records = if request.ephemeral {
             None
@@ -118,7 +129,9 @@ impl Run {
             Some(records) => records.kept.breaker()?,
             None => Breaker::default(),
         };
-        Ok(Self {
+        let (watch, settings) = Watch::begin(person)?;
+        let rules = ruled(settings.rules.clone(), explanation.required);
+        let run_of = Self {
             person: person.clone(),
             request: RunRequest {
                 digest: Some(DigestPrefix::of(&digest)),
@@ -130,12 +143,21 @@ impl Run {
             held: Rc::new(RefCell::new(Held {
                 home: None,
                 started: receipts::started(run, explanation, now()),
+                required: explanation.required,
             })),
             records,
             breaker,
             starts: 0,
+            watch,
+            rules: Ok(rules),
             say,
-        })
+        };
+        Ok((run_of, settings))
+    }
+
+    /// The rules, with what the administrator requires.
+    pub(crate) fn first_rules(&self) -> Rules {
+        self.rules.clone().unwrap_or_default()
     }
 
     /// The breaker as earlier runs left it.
@@ -309,9 +331,30 @@ impl Owner for Run {
         }
     }
 
+    fn rules(&mut self) -> Option<Result<Rules, String>> {
+        let required = self.held.borrow().required;
+        let rules = match self.watch.news() {
+            Some(news) => news.map(|settings| settings.rules),
+            None => self.rules.clone(),
+        };
+        let rules = rules.map(|rules| ruled(rules, required));
+        if rules == self.rules {
+            return None;
+        }
+        self.rules.clone_from(&rules);
+        Some(rules)
+    }
+
     fn now(&self) -> Timestamp {
         now()
     }
+}
+
+/// The person's rules under what the administrator requires.
+fn ruled(mut rules: Rules, required: Required) -> Rules {
+    rules.permissions.floor = required.calls;
+    rules.mark_untrusted |= required.marking;
+    rules
 }
 
 /// By the whole road, from the declaration on.

@@ -3,7 +3,8 @@
 //!
 //! Each line of the input is a step: `h` and a line of the host's, `s` and one of the server's, `t`
 //! and so many seconds, `d` the server dies, `u` another comes, `c` the end, `l` the server answers our
-//! own question for a list, by these tools or by those that are approved.
+//! own question for a list, by these tools or by those that are approved, `a` and a word: the host says
+//! that to the first open question of ours.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,9 +13,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::super::breaker::Breaker;
-use super::super::envelope::{Message, read};
+use super::super::envelope::{Id, Message, Reply, read};
 use super::super::gate::{Effect, Gate, Gone, Moment, Step};
-use super::super::{Audit, Exit, Filter, Settings};
+use super::super::{Action, Audit, Exit, Filter, Permissions, Rules, Settings};
 use super::driver::signature;
 use crate::surface::canonical::Item;
 use crate::surface::{Kind, Surface};
@@ -27,6 +28,12 @@ struct Game {
     late: BTreeSet<String>,
     /// Our own question, by its id.
     own: Option<String>,
+    /// The person just said yes to something.
+    yes: bool,
+    /// The request that the host just made.
+    asking: Option<String>,
+    /// Calls they said yes to, which wait for a reading of ours.
+    agreed: BTreeSet<String>,
     ways: Vec<u8>,
 }
 
@@ -36,6 +43,9 @@ pub fn target(input: &[u8]) -> u64 {
         open: BTreeSet::new(),
         late: BTreeSet::new(),
         own: None,
+        yes: false,
+        asking: None,
+        agreed: BTreeSet::new(),
         ways: Vec::new(),
     };
     for step in input.split(|byte| *byte == b'\n') {
@@ -72,11 +82,31 @@ fn settings(input: &[u8]) -> Settings {
             },
             ..Filter::default()
         },
+        rules: rules(input),
+        seed: [7; 32],
         start_limit: Some(Duration::from_secs(30)),
         call_limit: Some(Duration::from_secs(10)),
         audit: Audit::Arguments,
         breaker: Breaker::default(),
         discover: None,
+    }
+}
+
+/// Where the input begins with an `r`: `b` is denied, what begins with nothing else is asked about.
+fn rules(input: &[u8]) -> Rules {
+    let rule = |word: &str| word.parse().unwrap();
+    Rules {
+        permissions: Permissions {
+            deny: vec![rule("Mcp(a:b)")],
+            allow: vec![rule("Mcp(a:go)")],
+            default: if input.first() == Some(&b'r') {
+                Action::Ask
+            } else {
+                Action::Allow
+            },
+            ..Permissions::default()
+        },
+        ..Rules::default()
     }
 }
 
@@ -104,6 +134,14 @@ impl Game {
                     self.server(line.as_bytes());
                 }
             }
+            [b'a', word @ ..] => {
+                let word = String::from_utf8_lossy(word).replace(['"', '\\'], "");
+                let question = self.gate.questions.open().next().map(Id::json);
+                let id = question.unwrap_or_else(|| "7".to_owned());
+                let line =
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"{word}"}}}}"#);
+                self.host(line.as_bytes());
+            }
             [b't', rest @ ..] => {
                 let seconds = std::str::from_utf8(rest)
                     .ok()
@@ -118,11 +156,8 @@ impl Game {
             b"d" if self.gate.may_restart() && !self.gate.away => {
                 let lines = self.gate.died(Exit::Signal(11));
                 self.told(&lines, None);
-                assert!(
-                    self.open.is_empty(),
-                    "unanswered at a death: {:?}",
-                    self.open
-                );
+                let left = self.open.iter().find(|id| !self.is_held(id));
+                assert!(left.is_none(), "unanswered at a death: {left:?}");
                 self.late.clear();
                 self.ways.push(b'd');
             }
@@ -138,7 +173,39 @@ impl Game {
         self.heed();
     }
 
+    /// Whether a request waits for the person, and so for no server.
+    fn is_held(&self, id: &str) -> bool {
+        Id::read(id).is_some_and(|id| self.gate.questions.holds(&id))
+    }
+
+    /// Whether a request has just begun to wait for the person.
+    fn is_new(&self, id: &str) -> bool {
+        self.is_held(id) && !self.open.contains(id)
+    }
+
+    /// What goes to the server is what the rules let through.
+    fn passes(&self, line: &[u8]) {
+        let Ok(Message::Request { id, method, params }) = read(line) else {
+            return;
+        };
+        if method == "tools/call"
+            && let (Ok(rules), Some(tool)) = (&self.gate.rules, params.name())
+        {
+            let action = rules.permissions.call("a", &tool).action;
+            let yes = self.yes || params.state().is_some() || self.agreed.contains(&id.json());
+            let asked = action == Action::Ask && yes;
+            assert!(
+                action == Action::Allow || asked,
+                "{tool} reached the server"
+            );
+        }
+    }
+
     fn host(&mut self, line: &[u8]) {
+        self.yes = matches!(
+            read(line),
+            Ok(Message::Response { reply: Reply::Result(result), .. }) if result.contains("accept")
+        );
         let step = self.gate.host_line(line);
         let asked = match read(line) {
             Ok(Message::Request { id, .. }) => Some(id.json()),
@@ -152,11 +219,18 @@ impl Game {
             }
             _ => None,
         };
+        if self.yes {
+            let held = self.gate.reading.held_ids().map(Id::json);
+            self.agreed.extend(held);
+        }
         // What goes before the line: answers to what an earlier server was asked.
+        self.asking.clone_from(&asked);
         self.heed();
+        self.asking = None;
         match step {
             Step::Forward => {
                 self.ways.push(b'H');
+                self.passes(line);
                 if let Some(id) = asked {
                     assert!(self.open.insert(id.clone()), "{id} waits already");
                     self.late.remove(&id);
@@ -169,6 +243,15 @@ impl Game {
                     ids.any(|held| held.json() == *id)
                 };
                 self.open.extend(asked.filter(waits));
+            }
+            Step::Withhold(withheld) if asked.as_ref().is_some_and(|id| self.is_new(id)) => {
+                // Our question about it.
+                assert!(matches!(
+                    read(withheld.to_host.strip_suffix(b"\n").unwrap()),
+                    Ok(Message::Request { .. })
+                ));
+                self.open.extend(asked);
+                self.ways.push(b'Q');
             }
             Step::Withhold(withheld) => {
                 self.told(&withheld.to_host, asked.as_deref());
@@ -256,6 +339,10 @@ impl Game {
                         if id.starts_with("\"supervisor:") {
                             self.own = Some(id);
                         } else {
+                            self.passes(line.strip_suffix(b"\n").unwrap());
+                            if self.asking.as_ref() == Some(&id) {
+                                self.open.insert(id.clone());
+                            }
                             assert!(self.open.contains(&id), "{id} does not wait");
                         }
                         self.ways.push(b'O');

@@ -41,6 +41,7 @@ mod escape_swap;
 mod escape_widened;
 mod escape_without_namespaces;
 mod judge;
+mod relay_rules;
 mod relay_run;
 mod schema;
 mod transcripts;

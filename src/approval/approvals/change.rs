@@ -16,6 +16,7 @@ use crate::declaration::{Alias, Declaration, Digest};
 use crate::error::Error;
 use crate::plan::SearchPath;
 use crate::plan::program::Program;
+use crate::settings::{Change, Settings};
 use crate::surface::Surface;
 
 impl Approvals {
@@ -115,10 +116,10 @@ impl Approvals {
         })
     }
 
-    /// Gives a declaration another alias, and its approvals with it.
+    /// Gives a declaration another alias, and its approvals and the rules for it with it.
     ///
     /// # Errors
-    /// As [`Approvals::declare`]; a name nothing is declared under, a new one that is taken.
+    /// As [`Approvals::declare`]; settings that cannot be read; a name nothing is declared under, a new one that is taken.
     pub fn rename(state: &State, old: &Alias, new: &Alias) -> Result<(), Error> {
         state.update(|declarations, locked| {
             if declarations.find(new.as_str()).is_some() {
@@ -127,6 +128,8 @@ impl Approvals {
             if !declarations.rename(old, new) {
                 return Err(StoreError::unknown(declarations, old.as_str()).into());
             }
+            // At no moment is there a server that a rule of the person's does not name any more.
+            Settings::change_in(locked, &Change::Copy(old, new))?;
             let mut approvals = Self::read_in(locked.folder())?;
             let before = approvals.clone();
             for line in &mut approvals.lines {
@@ -134,8 +137,10 @@ impl Approvals {
                     line.set_alias(new.clone());
                 }
             }
-            Ok(approvals.save(&before, locked)?)
-        })
+            Ok::<_, Error>(approvals.save(&before, locked)?)
+        })?;
+        Settings::change(state, &Change::Drop(&|rule| rule.alias() == old))?;
+        Ok(())
     }
 
     /// Drops every line of these digests, and their records.

@@ -200,6 +200,10 @@ impl Owner for Keeper {
         self.discover = Some(how);
     }
 
+    fn rules(&mut self) -> Option<Result<crate::relay::Rules, String>> {
+        None
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a test tells the time itself")]
     fn now(&self) -> jiff::Timestamp {
         jiff::Timestamp::now()
@@ -226,6 +230,8 @@ pub fn settings() -> Settings {
         surface: Some(offered()),
         whole: false,
         filter: crate::relay::Filter::default(),
+        rules: crate::relay::Rules::default(),
+        seed: [7; 32],
         start_limit: None,
         call_limit: None,
         audit: Audit::Digests,
@@ -384,7 +390,10 @@ impl Player {
 
     /// Initializes, as every host does first.
     pub fn initialize(&mut self) {
-        let id = self.ask("initialize", json!({"protocolVersion": "2025-06-18"}));
+        let id = self.ask(
+            "initialize",
+            json!({"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}}),
+        );
         assert_eq!(
             self.answer(id)["result"]["capabilities"],
             json!({"tools": {}})

@@ -1,0 +1,77 @@
+//! What a host says that it can be asked for: by its person, its model, its file system.
+//!
+//! Pure. A legacy host says it once, in `initialize`; a modern one with each request.
+
+use super::params::Pairs;
+
+/// The capabilities that a rule asks about. What is not there, or is no object, is not declared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Capabilities {
+    /// Its person answers a form (`elicitation`, alone or with `form`).
+    pub(super) form: bool,
+    /// Its person is sent to an address (`elicitation.url`).
+    pub(super) url: bool,
+    /// Its model answers (`sampling`).
+    pub(super) sampling: bool,
+    /// And may be handed tools for that (`sampling.tools`).
+    pub(super) sampling_tools: bool,
+    /// It names its roots (`roots`).
+    pub(super) roots: bool,
+}
+
+impl Capabilities {
+    /// Of the object that declares them.
+    pub(super) fn read(json: &str) -> Self {
+        let mut all = Self::default();
+        for (name, value) in objects(json) {
+            match &*name {
+                "elicitation" => {
+                    let modes: Vec<String> =
+                        objects(value).into_iter().map(|(mode, _)| mode).collect();
+                    let has = |mode: &str| modes.iter().any(|one| one == mode);
+                    // Before there were modes, and where none is named, there is the form.
+                    (all.form, all.url) = (has("form") || !has("url"), has("url"));
+                }
+                "sampling" => {
+                    all.sampling = true;
+                    all.sampling_tools = objects(value).iter().any(|(name, _)| name == "tools");
+                }
+                "roots" => all.roots = true,
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+/// The members that are objects.
+fn objects(json: &str) -> Vec<(String, &str)> {
+    let Ok(Pairs(members)) = serde_json::from_str::<Pairs<'_>>(json) else {
+        return Vec::new();
+    };
+    members
+        .into_iter()
+        .map(|(name, value)| (name, value.get()))
+        .filter(|(_, value)| value.starts_with('{'))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_declared_is_an_object() {
+        let all = Capabilities::read(
+            r#"{"elicitation":{},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#,
+        );
+        assert!(all.form && !all.url && all.sampling && all.sampling_tools && all.roots);
+        let both = Capabilities::read(r#"{"elicitation":{"url":{},"form":{}}}"#);
+        assert!(both.form && both.url && !both.sampling && !both.roots);
+        let url = Capabilities::read(r#"{"elicitation":{"url":{}}}"#);
+        assert!(!url.form && url.url);
+        for none in ["{}", "null", "7", r#"{"elicitation":null,"roots":true}"#] {
+            assert_eq!(Capabilities::read(none), Capabilities::default(), "{none}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Marks what a server says in its results as untrusted, for a model that reads it.
+//!
+//! Pure. Each text stands between two lines that name the server and a word that nobody could know
+//! when the text was written, so that no text can end itself and go on as somebody else; what a chat
+//! template takes for such an end is broken up (`policy/template-tokens.json`). Only texts change: what a
+//! program reads stays as it is, and `_meta` says so.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::gate::Gate;
+use super::ledger::Asked;
+use super::refused;
+use super::splice::{self, Edits, members};
+
+const TOKENS: &str = include_str!("../../policy/template-tokens.json");
+/// The member of `_meta` that says what was marked.
+const FLAG: &str = "supervisor/untrusted";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    #[serde(rename = "$comment")]
+    _comment: String,
+    tokens: Vec<String>,
+}
+
+/// In lower case, the longest first. A test reads them; without that file nothing is built.
+static LIST: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let data: Result<Data, _> = serde_json::from_str(TOKENS);
+    let mut tokens = data.map_or_else(|_| Vec::new(), |data| data.tokens);
+    for token in &mut tokens {
+        *token = token.to_ascii_lowercase();
+    }
+    tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
+    tokens
+});
+
+/// `text` without what a chat template would act on.
+fn neutral(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let begins = |c: char| LIST.iter().any(|token| token.starts_with(c));
+    let mut out = String::with_capacity(text.len());
+    for (at, character) in text.char_indices() {
+        out.push(character);
+        // No token begins with a letter: the rest is not looked at for each.
+        if character.is_alphanumeric() || !begins(character) {
+            continue;
+        }
+        let rest = lower.get(at..).unwrap_or_default();
+        if LIST.iter().any(|token| rest.starts_with(token.as_str())) {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// One result that is marked.
+struct Marking<'a> {
+    line: &'a str,
+    edits: Edits,
+    /// Who says it.
+    who: String,
+    seal: String,
+    /// Texts that were marked.
+    texts: usize,
+    /// What stays as it is, by its name.
+    unmarked: Vec<&'static str>,
+}
+
+impl Marking<'_> {
+    fn text(&mut self, value: &RawValue) {
+        let Some(text) = string(value.get()) else {
+            return;
+        };
+        let (who, seal) = (&self.who, &self.seal);
+        let text = neutral(&text);
+        let marked = format!(
+            "[untrusted text of {who}: begins {seal}]\n{text}\n[untrusted text of {who}: ends {seal}]"
+        );
+        let marked = Value::from(marked).to_string();
+        self.edits.replace(self.line, value.get(), marked);
+        self.texts += 1;
+    }
+
+    /// A block of content, or several.
+    fn blocks(&mut self, value: &RawValue) {
+        if value.get().starts_with('[') {
+            let blocks: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+            blocks.into_iter().for_each(|block| self.blocks(block));
+            return;
+        }
+        for (name, value) in members(value.get()) {
+            match name.to_ascii_lowercase().as_str() {
+                "text" => self.text(value),
+                "resource" => self.contents(value),
+                "content" => self.blocks(value),
+                "data" | "blob" => self.leave("binary"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The contents of a resource. A page that a host shows is for its program, not for a model.
+    fn contents(&mut self, value: &RawValue) {
+        if value.get().starts_with('[') {
+            let all: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+            all.into_iter().for_each(|one| self.contents(one));
+            return;
+        }
+        let all = members(value.get());
+        let kind = all
+            .iter()
+            .rfind(|(name, _)| name == "mimeType")
+            .and_then(|(_, value)| string(value.get()));
+        let page = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"));
+        for (name, value) in all {
+            match name.to_ascii_lowercase().as_str() {
+                "text" if page => self.leave("html"),
+                "text" => self.text(value),
+                "blob" => self.leave("binary"),
+                _ => {}
+            }
+        }
+    }
+
+    fn leave(&mut self, what: &'static str) {
+        if !self.unmarked.contains(&what) {
+            self.unmarked.push(what);
+        }
+    }
+
+    /// A result, or what a task holds of one.
+    fn result(&mut self, result: &RawValue) {
+        let all = members(result.get());
+        let before = (self.texts, self.unmarked.len());
+        for (name, value) in &all {
+            match name.to_ascii_lowercase().as_str() {
+                "content" => self.blocks(value),
+                "messages" => self.blocks(value),
+                "contents" => self.contents(value),
+                "structuredcontent" => self.leave("structuredContent"),
+                "result" => self.result(value),
+                _ => {}
+            }
+        }
+        if (self.texts, self.unmarked.len()) != before && !has_result(&all) {
+            self.flag(result, &all);
+        }
+    }
+
+    /// Says in `_meta` what was done; what a server says there under that name goes.
+    fn flag(&mut self, result: &RawValue, all: &[(String, &RawValue)]) {
+        let said = serde_json::json!({"texts": self.texts, "unmarked": self.unmarked}).to_string();
+        let meta = all.iter().rfind(|(name, _)| name == "_meta");
+        let Some((_, meta)) = meta else {
+            let flag = splice::object([(FLAG, said.as_str())]);
+            let comma = if all.is_empty() { "" } else { "," };
+            let member = format!("{comma}\"_meta\":{flag}");
+            self.edits.append(self.line, result.get(), member);
+            return;
+        };
+        let kept = members(meta.get());
+        let kept = kept
+            .iter()
+            .filter(|(name, _)| name != FLAG)
+            .map(|(name, value)| (name.as_str(), value.get()));
+        let flagged = splice::object(kept.chain([(FLAG, said.as_str())]));
+        self.edits.replace(self.line, meta.get(), flagged);
+    }
+}
+
+fn has_result(all: &[(String, &RawValue)]) -> bool {
+    all.iter()
+        .any(|(name, value)| name.eq_ignore_ascii_case("result") && value.get().starts_with('{'))
+}
+
+/// The characters of a JSON string; of one that spells no characters, itself as it is written.
+fn string(json: &str) -> Option<String> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    Some(serde_json::from_str(json).unwrap_or_else(|_| inner.to_owned()))
+}
+
+impl Gate {
+    /// A message with the texts in its `member` marked; `None` where there are none.
+    pub(super) fn marked(
+        &mut self,
+        line: &[u8],
+        member: &str,
+        tool: Option<&str>,
+    ) -> Option<Vec<u8>> {
+        if !self.rules.as_ref().is_ok_and(|rules| rules.mark_untrusted) {
+            return None;
+        }
+        let line = std::str::from_utf8(line).ok()?;
+        let alias = &self.alias;
+        let who = tool.map_or_else(
+            || alias.clone(),
+            |tool| format!("{alias}, tool {}", neutral(&refused::shown(tool))),
+        );
+        let mut marking = Marking {
+            line,
+            edits: Edits::new(),
+            who,
+            seal: self.questions.seal(line),
+            texts: 0,
+            unmarked: Vec::new(),
+        };
+        for (name, value) in members(line) {
+            if name == member {
+                marking.result(value);
+            }
+        }
+        (!marking.edits.is_empty()).then(|| marking.edits.done(line).into_bytes())
+    }
+}
+
+/// Whether answers to a method hold what a server says for a model to read.
+pub(super) fn speaks(asked: &Asked) -> bool {
+    let method = asked.method.as_str();
+    super::asking::is_call(method) || method.starts_with("tasks/")
+}
+
+#[cfg(test)]
+#[path = "mark_tests.rs"]
+mod tests;

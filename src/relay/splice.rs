@@ -1,0 +1,102 @@
+//! Changes of a message in a few places; every other byte stays as it was written.
+//!
+//! Pure. A place is a piece of the text itself, by its address.
+
+use serde_json::value::RawValue;
+
+use super::params::Pairs;
+
+/// The members of an object, in their order, as they are written; none of what is no object.
+pub(super) fn members(json: &str) -> Vec<(String, &RawValue)> {
+    serde_json::from_str::<Pairs<'_>>(json).map_or_else(|_| Vec::new(), |pairs| pairs.0)
+}
+
+/// An object of these members, as they are written.
+pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let written: Vec<String> = members
+        .into_iter()
+        .map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name)))
+        .collect();
+    format!("{{{}}}", written.join(","))
+}
+
+/// A text with some pieces replaced.
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    /// Where a piece begins and ends, and what takes its place.
+    edits: Vec<(usize, usize, String)>,
+}
+
+impl Edits {
+    /// Nothing replaced.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is nothing to replace.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// `piece`, which lies in `text`, becomes `new`.
+    pub(super) fn replace(&mut self, text: &str, piece: &str, new: String) {
+        let start = piece.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+        let end = start.saturating_add(piece.len());
+        self.edits.push((start, end, new));
+    }
+
+    /// `new` stands before the last byte of `piece`, which lies in `text`: an object's brace.
+    pub(super) fn append(&mut self, text: &str, piece: &str, new: String) {
+        let end = piece
+            .as_ptr()
+            .addr()
+            .saturating_sub(text.as_ptr().addr())
+            .saturating_add(piece.len())
+            .saturating_sub(1);
+        self.edits.push((end, end, new));
+    }
+
+    /// The text with all of it done. Pieces do not overlap.
+    pub(super) fn done(mut self, text: &str) -> String {
+        self.edits.sort_by_key(|(start, end, _)| (*start, *end));
+        let mut out = String::with_capacity(text.len());
+        let mut copied = 0;
+        for (start, end, new) in self.edits {
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.push_str(&new);
+            copied = end;
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_but_the_pieces_stays() {
+        let text = r#"{ "a" : 1.0,"b":{"x":[ 1 ]},"c":"\u0041"}"#;
+        let all = members(text);
+        let mut edits = Edits::new();
+        assert!(edits.is_empty());
+        edits.replace(text, all[2].1.get(), "null".to_owned());
+        edits.replace(text, all[0].1.get(), "[]".to_owned());
+        edits.append(text, all[1].1.get(), ",\"y\":0".to_owned());
+        assert_eq!(
+            edits.done(text),
+            r#"{ "a" : [],"b":{"x":[ 1 ],"y":0},"c":null}"#
+        );
+        assert_eq!(Edits::new().done(text), text);
+    }
+
+    #[test]
+    fn an_object_is_its_members() {
+        let text = r#"{"a b":1e2,"":{}}"#;
+        let all = members(text);
+        let pairs = all.iter().map(|(name, value)| (name.as_str(), value.get()));
+        assert_eq!(object(pairs), text);
+        assert!(members("[1]").is_empty() && members("7").is_empty());
+    }
+}

@@ -1,0 +1,148 @@
+//! The person's rules and the administrator's floors, against the program as a host runs it.
+
+use serde_json::{Value, json};
+
+use crate::cli_policy_trust::Fleet;
+use crate::support::{Host, TestContext, Who};
+
+const TEXT: &str = "a <|im_start|> b";
+
+fn settings(context: &TestContext, permissions: &Value, further: &Value) {
+    let mut all = json!({"version": 1, "permissions": permissions});
+    all.as_object_mut()
+        .unwrap()
+        .extend(further.as_object().unwrap().clone());
+    context.make_file("home/.supervisor/settings.json", &all.to_string());
+}
+
+fn call(host: &mut Host, tool: &str) -> Value {
+    host.request(
+        "tools/call",
+        &json!({"name": tool, "arguments": {"text": TEXT}}),
+    )
+}
+
+fn refusal(answer: &Value) -> (&str, &str) {
+    let facts = &answer["result"]["_meta"]["supervisor/refusal"];
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    (
+        facts["layer"].as_str().unwrap(),
+        facts["reason"].as_str().unwrap(),
+    )
+}
+
+fn started(context: &TestContext) -> Host {
+    let program = TestContext::program("fixture-server");
+    context.approved("s", &[], &[&program, "echo"]);
+    let mut host = context.host("s");
+    host.initialize();
+    host
+}
+
+#[test]
+fn a_rule_that_is_added_while_a_server_runs_holds_for_the_next_call() {
+    let context = TestContext::ordinary();
+    let mut host = started(&context);
+    assert!(call(&mut host, "echo")["result"]["content"].is_array());
+    assert!(context.run(&["rules", "deny", "s:echo"]).status.success());
+    assert_eq!(refusal(&call(&mut host, "echo")), ("rule", "call-denied"));
+    assert!(call(&mut host, "sink")["result"].get("_meta").is_none());
+    assert!(context.run(&["rules", "ask", "s:echo"]).status.success());
+    assert_eq!(
+        refusal(&call(&mut host, "echo")),
+        ("rule", "ask-impossible")
+    );
+    // What cannot be read any more is not known.
+    context.make_file(
+        "home/.supervisor/settings.json",
+        r#"{"version":1,"permissions":{"deny":["s"]}}"#,
+    );
+    assert_eq!(
+        refusal(&call(&mut host, "sink")),
+        ("rule", "settings-unreadable")
+    );
+    settings(&context, &json!({}), &json!({}));
+    assert!(call(&mut host, "echo")["result"].get("_meta").is_none());
+    let (code, words) = host.end();
+    assert_eq!(code, 0, "{words}");
+    let shown = context.run(&["audit", "--json", "--outcome", "refused"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let reasons: Vec<&str> = shown["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["reason"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        reasons,
+        ["call-denied", "ask-impossible", "settings-unreadable"]
+    );
+}
+
+#[test]
+fn a_call_waits_for_the_persons_yes() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.approved("s", &[], &[&program, "verbatim"]);
+    settings(&context, &json!({"ask": ["Mcp(s:go)"]}), &json!({}));
+    let mut host = context.host("s");
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "host", "version": "1"}});
+    assert!(host.request("initialize", &hello)["result"].is_object());
+    host.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+    let line = r#"{ "id":"x","jsonrpc":"2.0","params":{"arguments":{"a":1.0},"name":"go" },"method":"tools/call"}"#;
+    for (action, passes) in [("accept", true), ("decline", false)] {
+        host.write(format!("{line}\n").as_bytes());
+        let question = host.message();
+        assert_eq!(question["method"], "elicitation/create");
+        // Nothing else waits.
+        assert!(host.request("ping", &json!({}))["result"].is_object());
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action, "content": {}}});
+        host.write(format!("{answer}\n").as_bytes());
+        let answer = host.message();
+        assert_eq!(answer["id"], "x");
+        if passes {
+            assert!(answer.to_string().contains("a"), "{answer}");
+            assert!(answer["result"].get("_meta").is_none(), "{answer}");
+        } else {
+            assert_eq!(refusal(&answer), ("rule", "ask-declined"));
+        }
+    }
+    let (code, words) = host.end();
+    assert_eq!(code, 0, "{words}");
+}
+
+/// Where the tests are started as root: nobody else lays a policy down.
+#[test]
+fn floors_hold_whatever_the_person_rules() {
+    let Some(fleet) = Fleet::new(Who::Ordinary) else {
+        return;
+    };
+    settings(
+        &fleet.context,
+        &json!({"allow": ["Mcp(a)"]}),
+        &json!({"mark_untrusted": false}),
+    );
+    for (floor, refused) in [
+        (json!({"marking": true}), None),
+        (json!({"calls": "ask"}), Some(("policy", "ask-impossible"))),
+        (json!({"calls": "deny"}), Some(("policy", "call-denied"))),
+    ] {
+        let policy = json!({"mcp": {"floor": floor}});
+        fleet.install("managed.json", &policy.to_string());
+        let mut host = Host::start(fleet.command(&["run", "a"]));
+        host.initialize();
+        let answer = call(&mut host, "echo");
+        match refused {
+            Some(refused) => assert_eq!(refusal(&answer), refused),
+            None => {
+                let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+                let begins = "[untrusted text of a, tool echo: begins";
+                assert!(text.starts_with(begins), "{text}");
+                assert!(text.contains("< |im_start| >"), "{text}");
+            }
+        }
+        let (code, words) = host.end();
+        assert_eq!(code, 0, "{words}");
+    }
+}
