@@ -132,7 +132,9 @@ impl<'a> Session<'a> {
             Err(trouble @ (Trouble::Ended(_) | Trouble::Closed | Trouble::Unreadable { .. })) => {
                 return Ok(Opening::NotSpoken(trouble));
             }
-            Err(trouble @ Trouble::Mute { .. }) if self.reading.era == Era::Modern => {
+            Err(trouble @ (Trouble::Mute { .. } | Trouble::TooLong))
+                if self.reading.era == Era::Modern =>
+            {
                 return Ok(Opening::NotSpoken(trouble));
             }
             Err(trouble) => return Err(trouble),

@@ -455,13 +455,15 @@ fn babble_changes_nothing() {
 }
 
 #[test]
-fn a_server_that_leaves_on_discover_is_of_the_older_era() {
-    let context = TestContext::ordinary();
-    let (code, screen) = hostile(&context, "leave-discover");
-    assert!(
-        code == 0 && screen.contains("read in 2025-11-25, with"),
-        "{screen}"
-    );
+fn a_server_that_leaves_or_floods_on_discover_is_of_the_older_era() {
+    for mode in ["leave-discover", "flood-discover"] {
+        let context = TestContext::ordinary();
+        let (code, screen) = hostile(&context, mode);
+        assert!(
+            code == 0 && screen.contains("read in 2025-11-25, with"),
+            "{screen}"
+        );
+    }
 }
 
 #[test]
