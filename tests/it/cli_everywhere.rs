@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::{TestContext, stderr};
 
 /// Every command, each once where it works and once where it does not.
-const LINES: [&[&str]; 55] = [
+const LINES: [&[&str]; 59] = [
     &[],
     &["--help"],
     &["-h"],
@@ -40,6 +40,10 @@ const LINES: [&[&str]; 55] = [
     &["tools", "w"],
     &["tools", "w", "--pending"],
     &["tools", "nobody"],
+    &["rules"],
+    &["rules", "--json"],
+    &["rules", "deny", "w:x"],
+    &["rules", "ask", "nobody"],
     &["ps"],
     &["list"],
     &["list", "--json"],

@@ -33,7 +33,7 @@ fn refusal(answer: &Value) -> (&str, &str) {
 
 fn started(context: &TestContext) -> Host {
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program, "echo"]);
+    context.offered("s", &[], &[&program, "echo"]);
     let mut host = context.host("s");
     host.initialize();
     host
@@ -83,14 +83,14 @@ fn a_rule_that_is_added_while_a_server_runs_holds_for_the_next_call() {
 fn a_call_waits_for_the_persons_yes() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
-    context.approved("s", &[], &[&program, "verbatim"]);
-    settings(&context, &json!({"ask": ["Mcp(s:go)"]}), &json!({}));
+    context.offered("s", &[], &[&program, "echo"]);
+    settings(&context, &json!({"ask": ["Mcp(s:echo)"]}), &json!({}));
     let mut host = context.host("s");
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "host", "version": "1"}});
     assert!(host.request("initialize", &hello)["result"].is_object());
     host.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-    let line = r#"{ "id":"x","jsonrpc":"2.0","params":{"arguments":{"a":1.0},"name":"go" },"method":"tools/call"}"#;
+    let line = r#"{ "id":"x","jsonrpc":"2.0","params":{"arguments":{"text":"so it is"},"name":"echo" },"method":"tools/call"}"#;
     for (action, passes) in [("accept", true), ("decline", false)] {
         host.write(format!("{line}\n").as_bytes());
         let question = host.message();
@@ -102,7 +102,7 @@ fn a_call_waits_for_the_persons_yes() {
         let answer = host.message();
         assert_eq!(answer["id"], "x");
         if passes {
-            assert!(answer.to_string().contains("a"), "{answer}");
+            assert!(answer.to_string().contains("so it is"), "{answer}");
             assert!(answer["result"].get("_meta").is_none(), "{answer}");
         } else {
             assert_eq!(refusal(&answer), ("rule", "ask-declined"));
@@ -118,6 +118,10 @@ fn floors_hold_whatever_the_person_rules() {
     let Some(fleet) = Fleet::new(Who::Ordinary) else {
         return;
     };
+    let (code, screen) = fleet
+        .context
+        .at_terminal(&["approve", "a", "--surface"], "y");
+    assert_eq!(code, 0, "{screen}");
     settings(
         &fleet.context,
         &json!({"allow": ["Mcp(a)"]}),
