@@ -28,7 +28,8 @@ use crate::text;
 ///
 /// A promise that cannot be held here names what would change that. Lists the declarations too,
 /// and names keys in settings.json that would declare a server. Needs nothing declared; leaves
-/// nothing behind. Exits 0 only where every promise is held and shown to be.
+/// nothing behind. Exits 0 only where every promise is held and shown to be, and every
+/// declaration can be used.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  supervisor doctor\n  supervisor doctor --json")]
 pub(crate) struct DoctorArgs {
@@ -67,6 +68,8 @@ struct Declarations {
     misplaced: Vec<String>,
     #[serde(skip)]
     page: String,
+    #[serde(skip)]
+    well: bool,
 }
 
 /// Runs the command.
@@ -87,7 +90,7 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
             .filter(|policy| !policy.files.is_empty()),
         declarations: declarations(),
     };
-    let well = found.held;
+    let well = found.held && found.declarations.well;
     let shown = if args.json {
         render::json("doctor", &found)
     } else {
@@ -113,6 +116,7 @@ fn declared() -> Result<Declarations, Error> {
     let mut declarations = Declarations {
         servers: listed.servers,
         page: listed.page,
+        well: listed.well,
         ..Declarations::default()
     };
     let state = State::open(&person)?;
@@ -120,7 +124,10 @@ fn declared() -> Result<Declarations, Error> {
         None => {}
         Some(settings) => match misplaced::keys(&settings) {
             Ok(keys) => declarations.misplaced = keys,
-            Err(error) => declarations.problem = Some(format!("settings.json: {error}")),
+            Err(error) => {
+                declarations.problem = Some(format!("settings.json: {error}"));
+                declarations.well = false;
+            }
         },
     }
     Ok(declarations)

@@ -48,7 +48,8 @@ pub(super) struct Listed {
     file: String,
     pub(super) servers: Vec<Row>,
     pub(super) page: String,
-    well: bool,
+    /// Every entry can be used, and every file be trusted.
+    pub(super) well: bool,
 }
 
 fn listed(person: &Person, json: bool) -> Result<ExitCode, Error> {

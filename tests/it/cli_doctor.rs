@@ -136,3 +136,28 @@ fn declarations_are_listed_and_misplaced_ones_named() {
         serde_json::json!(["mcpServers"])
     );
 }
+
+#[test]
+fn a_declaration_that_cannot_be_used_fails_it() {
+    for text in [
+        r#"{"version": 1, "mcpServers": {"a": {"command": ["not", "a", "word"]}}}"#,
+        r#"{"version": 1, "mcpServers": "#,
+    ] {
+        let context = TestContext::ordinary();
+        assert!(
+            context
+                .run(&["add", "b", "--", "/bin/cat"])
+                .status
+                .success()
+        );
+        context.make_file("home/.supervisor/mcp.json", text);
+        let output = context.run(&["doctor", "--json"]);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        let declared = &schema::check(&stdout(&output))["declarations"];
+        let row = &declared["servers"][0]["state"];
+        assert!(
+            row == "unusable" || declared["problem"].is_string(),
+            "{text}"
+        );
+    }
+}
