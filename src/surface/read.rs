@@ -82,6 +82,9 @@ pub struct Seen {
     pub unstable: BTreeSet<(Kind, String)>,
     /// Entries of lists that have no name to be asked for by; no host can call them.
     pub nameless: usize,
+    /// Lists that the server answered with an error, by method, and its code: what they hold was
+    /// not seen.
+    pub refused: BTreeSet<(&'static str, i64)>,
     /// How the server took `server/discover`, where that showed.
     pub discover: Option<Discover>,
 }
@@ -92,6 +95,20 @@ impl Seen {
     pub fn only_in(&self, item: &Item) -> Option<&BTreeSet<Reading>> {
         let places = self.places.get(item.pin())?;
         (places != &self.readings).then_some(places)
+    }
+
+    /// What is not offered since it has no name, or was not seen; a sentence each.
+    pub(super) fn unseen(&self) -> Vec<String> {
+        let nameless = (self.nameless > 0).then(|| {
+            let count = self.nameless;
+            format!(
+                "{count} entries of its lists have no name to be asked for by, and are not offered"
+            )
+        });
+        let refused = self.refused.iter().map(|(method, code)| {
+            format!("it answers {method} with the error {code}: what that lists was not seen, and is not offered")
+        });
+        nameless.into_iter().chain(refused).collect()
     }
 
     /// Whether it differs from start to start.
@@ -118,6 +135,7 @@ impl Seen {
             self.compare(reading, &read);
         }
         self.nameless = self.nameless.max(read.nameless);
+        self.refused.extend(read.refused);
         for item in read.items {
             let places = self.places.entry(item.pin().clone()).or_default();
             places.insert(reading);

@@ -47,6 +47,8 @@ pub(super) struct Read {
     pub(super) items: Vec<Item>,
     /// Entries that have no name to be asked for by.
     pub(super) nameless: usize,
+    /// Lists that it answered with an error, and which.
+    pub(super) refused: BTreeSet<(&'static str, i64)>,
 }
 
 /// How an opening went.
@@ -177,6 +179,7 @@ impl<'a> Session<'a> {
         for _ in 0..ROUNDS {
             self.changed = false;
             read.nameless = 0;
+            read.refused.clear();
             for kind in &lists {
                 self.list(*kind, &mut read).await?;
             }
@@ -207,6 +210,12 @@ impl<'a> Session<'a> {
                 Reply::Result(result) => result,
                 // It has resources and no templates, or the other way round.
                 Reply::Error(METHOD_NOT_FOUND) if cursor.is_none() => return Ok(()),
+                // A server works without its resources, which may be somewhere that is not
+                // reached now. None that was not seen is approved.
+                Reply::Error(code) if kind != Kind::Tool => {
+                    read.refused.insert((method, code));
+                    return Ok(());
+                }
                 Reply::Error(code) => return Err(Trouble::Refused { method, code }),
             };
             let unreadable = |why| Trouble::Unreadable { method, why };

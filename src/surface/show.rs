@@ -96,11 +96,8 @@ impl Page<'_> {
             "with nothing and with roots, sampling, elicitation, tasks declared"
         };
         out.ours(&format!("read in {}, {ways}", eras.join(" and ")));
-        if self.seen.nameless > 0 {
-            out.ours(&format!(
-                "{} entries of its lists have no name to be asked for by, and are not offered",
-                self.seen.nameless
-            ));
+        for sentence in self.seen.unseen() {
+            out.ours(&sentence);
         }
     }
 

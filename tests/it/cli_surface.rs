@@ -529,3 +529,26 @@ fn an_interrupt_ends_the_reading_only() {
         ("approved".into(), "unapproved".into())
     );
 }
+
+/// As of a server whose resources are in a database that is not reached now.
+#[test]
+fn a_list_that_fails_is_not_seen_and_the_rest_is_asked_about() {
+    let tool = json!({"name": "query", "description": "Asks"});
+    let said = |fails: &str| json!({"tools": [tool], "resources": [{"uri": "a:b", "name": "r"}], "fails": fails});
+    let server = Described::new(&said("resources/list"));
+    let (code, screen) = server.add("y");
+    assert_eq!(code, 0, "{screen}");
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("resources/list with the error -32603: what that lists was not seen"),
+        "{screen}"
+    );
+    let surface = server.surface().unwrap();
+    assert_eq!(names(&surface, "tool"), ["query"]);
+    assert!(names(&surface, "resource").is_empty());
+    // Without its tools there is nothing to ask about.
+    let server = Described::new(&said("tools/list"));
+    let (_, screen) = server.add("y");
+    assert!(screen.contains("tools/list"), "{screen}");
+    assert!(server.surface().is_none());
+}
