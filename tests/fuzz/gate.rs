@@ -178,11 +178,6 @@ impl Game {
         Id::read(id).is_some_and(|id| self.gate.questions.holds(&id))
     }
 
-    /// Whether a request has just begun to wait for the person.
-    fn is_new(&self, id: &str) -> bool {
-        self.is_held(id) && !self.open.contains(id)
-    }
-
     /// What goes to the server is what the rules let through.
     fn passes(&self, line: &[u8]) {
         let Ok(Message::Request { id, method, params }) = read(line) else {
@@ -244,17 +239,21 @@ impl Game {
                 };
                 self.open.extend(asked.filter(waits));
             }
-            Step::Withhold(withheld) if asked.as_ref().is_some_and(|id| self.is_new(id)) => {
+            Step::Withhold(withheld) if asks(&withheld.to_host) => {
                 // Our question about it.
-                assert!(matches!(
-                    read(withheld.to_host.strip_suffix(b"\n").unwrap()),
-                    Ok(Message::Request { .. })
-                ));
+                let id = asked.as_ref().expect("a question is about a request");
+                assert!(self.is_held(id), "{id} does not wait");
                 self.open.extend(asked);
                 self.ways.push(b'Q');
             }
             Step::Withhold(withheld) => {
-                self.told(&withheld.to_host, asked.as_deref());
+                if read(line).is_err() {
+                    // The error may bear the id of a request that goes on waiting.
+                    json(&withheld.to_host);
+                    self.ways.push(b'G');
+                } else {
+                    self.told(&withheld.to_host, asked.as_deref());
+                }
                 json(&withheld.to_server);
                 assert!(
                     asked.is_none() || !withheld.to_host.is_empty(),
@@ -353,6 +352,12 @@ impl Game {
     }
 }
 
+/// Whether that is a request of ours to the host.
+fn asks(lines: &[u8]) -> bool {
+    let line = lines.strip_suffix(b"\n").unwrap_or_default();
+    matches!(read(line), Ok(Message::Request { .. }))
+}
+
 /// The ids of whole lines of ours.
 fn json(lines: &[u8]) -> Vec<String> {
     assert!(lines.is_empty() || lines.ends_with(b"\n"));
@@ -360,14 +365,13 @@ fn json(lines: &[u8]) -> Vec<String> {
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty());
     lines
-        .map(|line| {
-            let value: serde_json::Value =
-                serde_json::from_slice(line).expect("our own lines are JSON");
-            match read(line) {
-                Ok(Message::Response { id: Some(id), .. }) => id.json(),
-                _ => value
-                    .get("id")
-                    .map_or_else(|| "null".to_owned(), ToString::to_string),
+        .map(|line| match read(line) {
+            Ok(Message::Response { id: Some(id), .. } | Message::Request { id, .. }) => id.json(),
+            _ => {
+                let value: serde_json::Value =
+                    serde_json::from_slice(line).expect("our own lines are JSON");
+                let id = value.get("id");
+                id.map_or_else(|| "null".to_owned(), ToString::to_string)
             }
         })
         .collect()
