@@ -247,13 +247,7 @@ impl Game {
                 self.ways.push(b'Q');
             }
             Step::Withhold(withheld) => {
-                if read(line).is_err() {
-                    // The error may bear the id of a request that goes on waiting.
-                    json(&withheld.to_host);
-                    self.ways.push(b'G');
-                } else {
-                    self.told(&withheld.to_host, asked.as_deref());
-                }
+                self.told_of(line, &withheld.to_host, asked.as_deref());
                 json(&withheld.to_server);
                 assert!(
                     asked.is_none() || !withheld.to_host.is_empty(),
@@ -304,6 +298,17 @@ impl Game {
                 assert!(asked.is_none(), "{id}: {}", lines.escape_ascii());
             }
             self.ways.push(b'T');
+        }
+    }
+
+    /// What the host is told of a line of its own. An error about one that is no message may bear the
+    /// id of a request that goes on waiting.
+    fn told_of(&mut self, line: &[u8], lines: &[u8], asked: Option<&str>) {
+        if read(line).is_err() {
+            json(lines);
+            self.ways.push(b'G');
+        } else {
+            self.told(lines, asked);
         }
     }
 
