@@ -91,11 +91,15 @@ fn checks(folder: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-fn same(argv: &[String], version: &str, passes: &str) {
+/// Scenarios that call tools which server-everything does not list: it answers with a result, the
+/// relay with -32602, as the protocol has it for a tool that there is not.
+const UNLISTED: [&str; 2] = ["server-tools-call-simple-text", "server-tools-call-error"];
+
+fn same(argv: &[String], version: &str, passes: &str, unlisted: &[&str]) {
     let context = person();
     let [direct, through] = both(&context, &words(argv));
-    let expected = results(&context, &direct, version, "direct");
-    let got = results(&context, &through, version, "through");
+    let mut expected = results(&context, &direct, version, "direct");
+    let mut got = results(&context, &through, version, "through");
     assert!(expected.len() > 10, "{expected:?}");
     let passed =
         |checks: &Vec<(String, String)>| checks.iter().all(|(_, status)| status != "FAILURE");
@@ -104,15 +108,18 @@ fn same(argv: &[String], version: &str, passes: &str) {
         "{passes}: {:?}",
         expected.get(passes)
     );
+    for scenario in unlisted {
+        assert!(expected.remove(*scenario).is_some() && got.remove(*scenario).is_some());
+    }
     assert_eq!(got, expected);
 }
 
 #[test]
 fn conformance_legacy_on_everything() {
-    same(&everything(), "2025-11-25", "server-tools-list");
+    same(&everything(), "2025-11-25", "server-tools-list", &UNLISTED);
 }
 
 #[test]
 fn conformance_modern_on_time() {
-    same(&time(), "2026-07-28", "server-tools-list");
+    same(&time(), "2026-07-28", "server-tools-list", &[]);
 }
