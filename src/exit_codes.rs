@@ -17,6 +17,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("digest-differs", 10),
     ("tool-pattern", 11),
     ("not-prepared", 12),
+    ("categories-not-obeyed", 13),
     // the program, what it reads, where it writes
     ("program-unusable", 20),
     ("program-writable", 21),

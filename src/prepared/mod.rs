@@ -23,10 +23,10 @@ use crate::plan::runner;
 use crate::plan::runner::given::Cached;
 use crate::plan::{Caches, RunRequest};
 use crate::run::RunError;
+use crate::run::written::{self, OfDeclaration, VERSION};
 
 /// The folder of the state directory.
 const FOLDER: &str = "prepared";
-const VERSION: u32 = 1;
 
 /// What is known of one declaration's fetched files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,12 @@ pub(crate) struct Done {
     pub(crate) tree: tree::Tree,
 }
 
+impl OfDeclaration for Record {
+    fn of(&self) -> (u32, &Digest) {
+        (self.version, &self.digest)
+    }
+}
+
 impl Record {
     /// A record of now.
     pub(crate) fn new(digest: &Digest, home: (u64, u64), time: Timestamp, state: Standing) -> Self {
@@ -87,23 +93,7 @@ impl Record {
         let Some(folder) = folder.folder(FOLDER, false)? else {
             return Ok(None);
         };
-        let name = name(digest);
-        let Some(text) = folder.read(&name)? else {
-            return Ok(None);
-        };
-        let unreadable = |problem: String| RunError::Unreadable {
-            path: folder.path().join(&name),
-            problem,
-        };
-        let record: Self =
-            serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-        if record.version != VERSION {
-            return Err(unreadable(format!("its version is {}", record.version)));
-        }
-        if record.digest != *digest {
-            return Err(unreadable("it is another declaration's".to_owned()));
-        }
-        Ok(Some(record))
+        written::read(&folder, &name(digest), digest)
     }
 
     /// Writes it.
@@ -111,7 +101,7 @@ impl Record {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn write(&self, state: &State) -> Result<(), RunError> {
-        let text = serde_json::to_string(self)? + "\n";
+        let text = written::text(self)?;
         let locked = state.make()?.lock()?;
         Ok(locked.write_in(FOLDER, &name(&self.digest), &text)?)
     }

@@ -6,17 +6,15 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
+use super::written::{self, OfDeclaration, VERSION};
 use crate::declaration::Digest;
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
 use crate::relay::{Breaker, Discover, Verdict};
 
-/// The version of both files.
-const VERSION: u32 = 1;
 /// What is known of a server is asked anew after so long: another version may be out.
 const KNOWN: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long another run that writes is waited for: messages stand still meanwhile.
@@ -33,6 +31,12 @@ struct BreakerFile {
     breaker: Breaker,
 }
 
+impl OfDeclaration for BreakerFile {
+    fn of(&self) -> (u32, &Digest) {
+        (self.version, &self.digest)
+    }
+}
+
 /// `era/<first 16 digits of the digest>`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +45,12 @@ struct EraFile {
     digest: Digest,
     discover: Discover,
     seen: Timestamp,
+}
+
+impl OfDeclaration for EraFile {
+    fn of(&self) -> (u32, &Digest) {
+        (self.version, &self.digest)
+    }
 }
 
 /// The records of one declaration.
@@ -70,17 +80,9 @@ impl Kept {
     /// # Errors
     /// A file that cannot be trusted or read.
     pub(crate) fn breaker(&self) -> Result<Breaker, RunError> {
-        let found = read::<BreakerFile>(&self.breakers, self.digest.as_str())?;
-        let Some(file) = found else {
-            return Ok(Breaker::default());
-        };
-        self.check(
-            &self.breakers,
-            self.digest.as_str(),
-            file.version,
-            &file.digest,
-        )?;
-        Ok(file.breaker)
+        let name = self.digest.as_str();
+        let found: Option<BreakerFile> = written::read(&self.breakers, name, &self.digest)?;
+        Ok(found.map_or_else(Breaker::default, |file| file.breaker))
     }
 
     /// The breaker after this, other runs of the same server counted in.
@@ -95,7 +97,7 @@ impl Kept {
             digest: self.digest.clone(),
             breaker,
         };
-        locked.write(self.digest.as_str(), &text(&file)?)?;
+        locked.write(self.digest.as_str(), &written::text(&file)?)?;
         Ok(breaker)
     }
 
@@ -109,10 +111,10 @@ impl Kept {
     /// # Errors
     /// A file that cannot be trusted or read.
     pub(crate) fn discover(&self, now: Timestamp) -> Result<Option<Discover>, RunError> {
-        let Some(file) = read::<EraFile>(&self.eras, self.era_name())? else {
+        let found: Option<EraFile> = written::read(&self.eras, self.era_name(), &self.digest)?;
+        let Some(file) = found else {
             return Ok(None);
         };
-        self.check(&self.eras, self.era_name(), file.version, &file.digest)?;
         let age = now.duration_since(file.seen);
         Ok((age < KNOWN && !age.is_negative()).then_some(file.discover))
     }
@@ -129,42 +131,8 @@ impl Kept {
             seen: now,
         };
         let locked = self.eras.lock_within(PATIENCE)?;
-        Ok(locked.write(self.era_name(), &text(&file)?)?)
+        Ok(locked.write(self.era_name(), &written::text(&file)?)?)
     }
-
-    fn check(
-        &self,
-        folder: &Folder,
-        name: &str,
-        version: u32,
-        of: &Digest,
-    ) -> Result<(), RunError> {
-        let problem = if version != VERSION {
-            format!("its version is {version}")
-        } else if *of != self.digest {
-            "it is another declaration's".to_owned()
-        } else {
-            return Ok(());
-        };
-        let path = folder.path().join(name);
-        Err(RunError::Unreadable { path, problem })
-    }
-}
-
-fn read<T: DeserializeOwned>(folder: &Folder, name: &str) -> Result<Option<T>, RunError> {
-    let Some(text) = folder.read(name)? else {
-        return Ok(None);
-    };
-    serde_json::from_str(&text)
-        .map(Some)
-        .map_err(|error| RunError::Unreadable {
-            path: folder.path().join(name),
-            problem: error.to_string(),
-        })
-}
-
-fn text(value: &impl Serialize) -> Result<String, RunError> {
-    Ok(serde_json::to_string(value)? + "\n")
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@
 
 pub(crate) mod error;
 pub(crate) mod kept;
+mod owner;
 pub(crate) mod pending;
+pub(crate) mod written;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -30,12 +32,10 @@ use crate::error::Error;
 use crate::exit_codes;
 use crate::launch::home::Home;
 use crate::launch::run_id::RunId;
-use crate::launch::{self, Explanation, LaunchError, Prepared, Running, descendants, receipts};
+use crate::launch::{Explanation, LaunchError, Running, receipts};
 use crate::plan::{Person, RunRequest};
 use crate::policy::Required;
-use crate::relay::{
-    Breaker, Discover, Outcome, Owner, Pending, Refusal, Rules, Server, Start, Verdict,
-};
+use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Rules, Server};
 use crate::settings::Settings;
 use crate::settings::watch::Watch;
 use crate::surface::Surface;
@@ -102,7 +102,8 @@ struct Records {
 }
 
 impl Run {
-    /// Opens what outlives the run, and reads what a person set.
+    /// Opens what outlives the run, and reads what a person set, under what the administrator
+    /// requires.
     ///
     /// # Errors
     /// A record that cannot be read or written: a run that cannot be recorded does not start.
@@ -129,8 +130,8 @@ impl Run {
             Some(records) => records.kept.breaker()?,
             None => Breaker::default(),
         };
-        let (watch, settings) = Watch::begin(person)?;
-        let rules = ruled(settings.rules.clone(), explanation.required);
+        let (watch, mut settings) = Watch::begin(person)?;
+        settings.rules = ruled(settings.rules, explanation.required);
         let run_of = Self {
             person: person.clone(),
             request: RunRequest {
@@ -149,15 +150,10 @@ impl Run {
             breaker,
             starts: 0,
             watch,
-            rules: Ok(rules),
+            rules: Ok(settings.rules.clone()),
             say,
         };
         Ok((run_of, settings))
-    }
-
-    /// The rules, with what the administrator requires.
-    pub(crate) fn first_rules(&self) -> Rules {
-        self.rules.clone().unwrap_or_default()
     }
 
     /// The breaker as earlier runs left it.
@@ -262,106 +258,11 @@ impl Run {
     }
 }
 
-impl Owner for Run {
-    fn start(&mut self) -> Start {
-        // The one before may go now, and with it what it left in its temporary directory.
-        self.held.borrow_mut().home = None;
-        let (person, request) = (self.person.clone(), self.request.clone());
-        let (held, say) = (Rc::clone(&self.held), self.say);
-        Box::pin(async move {
-            let launched = launched(&person, &request).await;
-            let (prepared, running) = launched.map_err(|error| refusal(&error))?;
-            let explanation = prepared.explanation();
-            Ok(held.borrow_mut().take(explanation, running, say))
-        })
-    }
-
-    fn started(&mut self) {
-        let event = self.start_event(self.starts);
-        self.starts = self.starts.saturating_add(1);
-        self.record(event);
-    }
-
-    fn server_ended(&mut self) {
-        if let Err(error) = descendants::sweep() {
-            (self.say)(&format!("R2: {error}"));
-        }
-    }
-
-    fn record(&mut self, event: Event) {
-        if let Some(records) = &mut self.records {
-            let recorded = records.log.record(event, now());
-            self.told(recorded);
-        }
-    }
-
-    fn rest(&mut self) {
-        if let Some(records) = &mut self.records {
-            let written = records.log.write();
-            self.told(written);
-        }
-    }
-
-    fn breaker(&mut self, verdict: Verdict) -> Breaker {
-        self.breaker = match &self.records {
-            None => self.breaker.after(verdict, now()),
-            Some(records) => match records.kept.turn(verdict, now()) {
-                Ok(breaker) => breaker,
-                Err(error) => {
-                    self.told(Err(error));
-                    self.breaker.after(verdict, now())
-                }
-            },
-        };
-        self.breaker
-    }
-
-    fn discover(&mut self, how: Discover) {
-        if let Some(records) = &self.records {
-            let kept = records.kept.learn(how, now());
-            self.told(kept);
-        }
-    }
-
-    fn pending(&mut self, pending: &Pending) {
-        if self.records.is_some() {
-            let state = State::open(&self.person).map_err(RunError::from);
-            let kept = state.and_then(|state| pending::saw(&state, &self.digest, pending, now()));
-            self.told(kept);
-        }
-    }
-
-    fn rules(&mut self) -> Option<Result<Rules, String>> {
-        let required = self.held.borrow().required;
-        let rules = match self.watch.news() {
-            Some(news) => news.map(|settings| settings.rules),
-            None => self.rules.clone(),
-        };
-        let rules = rules.map(|rules| ruled(rules, required));
-        if rules == self.rules {
-            return None;
-        }
-        self.rules.clone_from(&rules);
-        Some(rules)
-    }
-
-    fn now(&self) -> Timestamp {
-        now()
-    }
-}
-
 /// The person's rules under what the administrator requires.
 fn ruled(mut rules: Rules, required: Required) -> Rules {
     rules.permissions.floor = required.calls;
     rules.mark_untrusted |= required.marking;
     rules
-}
-
-/// By the whole road, from the declaration on.
-async fn launched(person: &Person, request: &RunRequest) -> Result<(Prepared, Running), Error> {
-    let mut prepared = launch::permit(launch::prepare(person, request)?)?;
-    let running = launch::launch(&mut prepared).await?;
-    Ok((prepared, running))
 }
 
 /// Records that a run did not start, as far as there is a log.

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
+use super::written::{self, OfDeclaration, VERSION};
 use crate::declaration::Digest;
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
@@ -21,8 +22,6 @@ use crate::surface::{Kind, Surface};
 
 /// The folder of the files.
 pub(crate) const FOLDER: &str = "pending";
-/// The version of a file.
-const VERSION: u32 = 1;
 /// How long another run that writes is waited for: messages stand still meanwhile.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -34,6 +33,12 @@ struct WaitingFile {
     seen: Timestamp,
     withheld: Vec<Written>,
     gone: Vec<Gone>,
+}
+
+impl OfDeclaration for WaitingFile {
+    fn of(&self) -> (u32, &Digest) {
+        (self.version, &self.digest)
+    }
 }
 
 /// Something that was approved and is not listed any more.
@@ -119,23 +124,13 @@ pub(crate) fn read(state: &State, digest: &Digest) -> Result<Option<Waiting>, Ru
 
 fn read_in(folder: &Folder, digest: &Digest) -> Result<Option<Waiting>, RunError> {
     let name = name(digest);
-    let Some(text) = folder.read(&name)? else {
+    let Some(file) = written::read::<WaitingFile>(folder, &name, digest)? else {
         return Ok(None);
     };
-    let unreadable = |problem: String| RunError::Unreadable {
-        path: folder.path().join(&name),
-        problem,
-    };
-    let file: WaitingFile =
-        serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-    if file.version != VERSION || file.digest != *digest {
-        return Err(unreadable(
-            "it is another declaration's, or version's".to_owned(),
-        ));
-    }
     let withheld: Option<Vec<Item>> = file.withheld.into_iter().map(Written::read).collect();
     let Some(withheld) = withheld else {
-        return Err(unreadable("an item does not hash to its pin".to_owned()));
+        let problem = "an item does not hash to its pin".to_owned();
+        return Err(written::unreadable(folder, &name, problem));
     };
     Ok(Some(Waiting {
         seen: file.seen,
@@ -175,7 +170,7 @@ pub(crate) fn saw(
         withheld: waiting.withheld.iter().map(Written::from).collect(),
         gone: waiting.gone.into_iter().collect(),
     };
-    Ok(locked.write(&name(digest), &(serde_json::to_string(&file)? + "\n"))?)
+    Ok(locked.write(&name(digest), &written::text(&file)?)?)
 }
 
 /// It was answered.

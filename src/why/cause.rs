@@ -234,7 +234,7 @@ mod tests {
             ("npm ERR! code ENOTFOUND", Cause::FetchFailed),
             ("npm error code SELF_SIGNED_CERT_IN_CHAIN", Cause::TlsRoots),
             (
-                "error: Failed to fetch: `https://pypi.org/simple/x/`\n  Caused by: dns error",
+                "error: Failed to fetch: `https://index.example/simple/x/`\n  Caused by: dns error",
                 Cause::FetchFailed,
             ),
             (
