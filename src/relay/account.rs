@@ -67,7 +67,9 @@ impl Gate {
                 }
             }
         }
-        self.note_round(asked, reply);
+        if passes {
+            self.note_round(asked, reply);
+        }
         if asked.method == CALL && passes {
             let outcome = match error {
                 Some(_) => Outcome::Error,

@@ -121,6 +121,26 @@ impl Gate {
         self.wait_for_word(line, id, asked, &question)
     }
 
+    /// Whether a call that waited needs the person's word by now, and has it not.
+    pub(super) fn wants_word(&self, asked: &Asked) -> bool {
+        let tool = asked.tool.as_deref().unwrap_or_default();
+        asked.method == CALL && asked.consent.is_none() && self.ruled(tool).action == Action::Ask
+    }
+
+    /// A call is taken up from its beginning: what it wants was seen meanwhile, so that it waits for
+    /// the person alone. The line has its LF.
+    pub(super) fn ask_again(&mut self, mut line: Vec<u8>) {
+        line.pop();
+        match self.host_line(&line) {
+            Step::Forward => {
+                line.push(b'\n');
+                self.effects.push(Effect::ToServer(line));
+            }
+            Step::Withhold(withheld) => self.effects.push(Effect::ToHost(withheld.to_host)),
+            Step::Skip => {}
+        }
+    }
+
     /// What the person said of a call already: the answer that it brings, or that they were asked
     /// before the server answered with questions of its own.
     fn said(
@@ -132,7 +152,10 @@ impl Gate {
     ) -> Option<Consent> {
         let arguments = || Some(call.1.to_owned());
         let Some(ours) = state.filter(|state| question::is_ours(state)) else {
-            let goes_on = self.questions.continues(call, state);
+            // A round of the server's, which only the modern era has: the host brings what it was
+            // asked for, or the state. Any other call of the same words is another call.
+            let is_round = asked.modern && (params.responses().is_some() || state.is_some());
+            let goes_on = is_round && self.questions.continues(call, state, self.now.at);
             return goes_on.then(|| {
                 asked.consent = arguments();
                 Consent::Passes
@@ -203,6 +226,18 @@ impl Gate {
                 self.answered(line)
             }
         })
+    }
+
+    /// The host's answer to a question of ours that cannot be read: nobody said yes.
+    pub(super) fn no_word(&mut self, id: &Id) -> Vec<u8> {
+        let found = Questions::is_ours(id).then(|| self.questions.answered(id));
+        let Some((call, held)) = found.flatten() else {
+            return Vec::new();
+        };
+        let tool = held.asked.tool.clone().unwrap_or_default();
+        let decision = self.ruled(&tool);
+        self.counters.answered_by_relay += 1;
+        self.refuse_asked(&call, &held.asked, &decision, "ask-failed")
     }
 
     /// The person said yes to a call that waited.
@@ -281,7 +316,8 @@ impl Gate {
     /// The server answered a call that the person said yes to: where it has questions of its own, the
     /// host's next attempt is the same call.
     pub(super) fn note_round(&mut self, asked: &Asked, reply: &Reply<'_>) {
-        let (Some(arguments), Reply::Result(result)) = (&asked.consent, reply) else {
+        let (Some(arguments), Reply::Result(result), true) = (&asked.consent, reply, asked.modern)
+        else {
             return;
         };
         let members = splice::members(result);
@@ -291,8 +327,10 @@ impl Gate {
         };
         if member("resultType").as_deref() == Some("input_required") {
             let tool = asked.tool.as_deref().unwrap_or_default();
+            let due = self.now.at.checked_add(self.ask_limit());
+            let state = member("requestState");
             self.questions
-                .goes_on((tool, arguments), member("requestState").as_deref());
+                .goes_on((tool, arguments), state.as_deref(), due);
         }
     }
 
@@ -328,10 +366,16 @@ impl Gate {
 
     fn cannot_ask(&self, tool: &str, decision: &Decision) -> Refused {
         let (alias, why, tool) = (&self.alias, why(decision), refused::shown(tool));
-        let cure = match decision.by {
-            By::Floor => "use a host that declares elicitation".to_owned(),
-            _ => format!(
-                "use a host that declares elicitation, or let it pass: supervisor rules allow {}",
+        let host = "use a host that declares elicitation";
+        let cure = match &decision.by {
+            By::Floor => host.to_owned(),
+            // A rule under `allow` would not win over it.
+            By::Rule(rule) => format!(
+                "{host}, or take the rule back: supervisor rules drop {}",
+                crate::text::word(&rule.typed())
+            ),
+            By::Default => format!(
+                "{host}, or let it pass: supervisor rules allow {}",
                 crate::text::word(&format!("{alias}:{tool}"))
             ),
         };

@@ -344,7 +344,7 @@ fn a_host_that_cannot_ask_gets_a_refusal_that_says_so() {
             .as_str()
             .unwrap();
         assert!(
-            text.contains("elicitation") && text.contains("supervisor rules allow weather:go"),
+            text.contains("elicitation") && text.contains("supervisor rules drop weather"),
             "{text}"
         );
     }
@@ -524,6 +524,124 @@ fn a_state_of_ours_never_reaches_the_server() {
     );
 }
 
+/// Only the modern era has rounds, and only a host that brings something goes on with one.
+#[test]
+fn a_server_cannot_have_the_next_call_pass_unasked() {
+    let accept = json!({"action": "accept"});
+    let round = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "resultType": "input_required"}});
+    let ask = || permissions(&[], &["Mcp(weather:go)"], &[]);
+    let mut play = Play::legacy(ask(), json!({"elicitation": {}}));
+    for _ in 0..2 {
+        let question = play.call("go").host[0].clone();
+        assert_eq!(question["method"], "elicitation/create");
+        assert_eq!(play.says(&question, accept.clone()).server.len(), 1);
+        play.server(&round(play.id));
+    }
+    let mut play = Play::new(ask());
+    let state = |did: &Did| did.host[0]["result"]["requestState"].clone();
+    let yes = |state: Value| json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": state});
+    let given = state(&play.modern("go", json!({})));
+    assert_eq!(play.modern("go", yes(given)).server.len(), 1);
+    play.server(&round(play.id));
+    assert!(play.modern("go", json!({})).server.is_empty());
+    // With what was asked for it is the round; later it is another call.
+    let brings = json!({"inputResponses": {"x": {}}});
+    assert_eq!(play.modern("go", brings.clone()).server.len(), 1);
+    play.server(&round(play.id));
+    play.gate.now.at += Duration::from_secs(61);
+    assert!(play.modern("go", brings).server.is_empty());
+}
+
+/// A gate that has not seen the list yet, and a call that waits for it.
+fn waits_for_list(rules: Permissions) -> (Play, Vec<u8>) {
+    let mut play = Play::legacy(rules, json!({"elicitation": {}}));
+    play.id += 1;
+    let line =
+        json!({"jsonrpc": "2.0", "id": play.id, "method": "tools/call", "params": {"name": "go"}});
+    assert_eq!(play.gate.host_line(line.to_string().as_bytes()), Step::Skip);
+    let Some(Effect::ToServer(own)) = play.gate.effects.pop() else {
+        panic!("the list is asked for");
+    };
+    (play, own)
+}
+
+#[test]
+fn what_was_ruled_while_a_call_waited_for_a_list_holds_for_it() {
+    let now = |play: &mut Play, own: &[u8], permissions: Permissions| {
+        play.gate.set_rules(Ok(Rules {
+            permissions,
+            ask_limit: Duration::from_secs(60),
+            ..Rules::default()
+        }));
+        assert!(play.lists(own.strip_suffix(b"\n").unwrap()));
+        play.did(Step::Skip, None)
+    };
+    let (mut play, own) = waits_for_list(Permissions::default());
+    assert_eq!(now(&mut play, &own, Permissions::default()).server.len(), 1);
+    let (mut play, own) = waits_for_list(Permissions::default());
+    let did = now(&mut play, &own, permissions(&["Mcp(weather:go)"], &[], &[]));
+    assert_eq!(refusal(&did), refused("rule", "call-denied"));
+    let (mut play, own) = waits_for_list(Permissions::default());
+    let did = now(&mut play, &own, permissions(&[], &["Mcp(weather:go)"], &[]));
+    assert!(did.server.is_empty());
+    let question = did.host[0].clone();
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(
+        play.says(&question, json!({"action": "accept"}))
+            .server
+            .len(),
+        1
+    );
+    let (mut play, own) = waits_for_list(Permissions::default());
+    play.gate.breaker = (0..3).fold(play.gate.breaker, |breaker, _| {
+        breaker.after(super::super::Verdict::Failed, play.gate.now.of_day)
+    });
+    let did = now(&mut play, &own, Permissions::default());
+    assert_eq!(refusal(&did), refused("breaker", "breaker-open"));
+}
+
+#[test]
+fn a_server_answers_no_call_that_it_was_not_sent() {
+    let (mut play, own) = waits_for_list(Permissions::default());
+    let id = play.id;
+    let guessed = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+    assert!(play.server(&guessed).host.is_empty());
+    play.gate
+        .server_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#).as_bytes());
+    assert!(play.lists(own.strip_suffix(b"\n").unwrap()));
+    assert_eq!(play.did(Step::Skip, None).server.len(), 1);
+    assert_eq!(play.server(&guessed).host.len(), 1);
+    // Nor one that was cancelled before it was.
+    let (mut play, _) = waits_for_list(Permissions::default());
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": play.id}});
+    assert!(play.host(cancel.to_string().as_bytes()).server.is_empty());
+    let late = json!({"jsonrpc": "2.0", "id": play.id, "result": {"content": []}});
+    assert!(play.server(&late).host.is_empty());
+}
+
+#[test]
+fn garbage_answers_nothing_that_waits_for_the_person() {
+    let ask = permissions(&[], &["Mcp(weather:go)"], &[]);
+    let mut play = Play::legacy(ask, json!({"elicitation": {}}));
+    let question = play.call("go").host[0].clone();
+    let twice = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"method":"x","method":"x"}}"#,
+        play.id
+    );
+    assert_eq!(play.host(twice.as_bytes()).host[0]["id"], Value::Null);
+    // A word that cannot be read is none, and the call does not wait for another.
+    let id = &question["id"];
+    let broken =
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"accept"}},"result":{{}}}}"#);
+    let did = play.host(broken.as_bytes());
+    assert_eq!(refusal(&did), refused("rule", "ask-failed"));
+    assert!(
+        play.says(&question, json!({"action": "accept"}))
+            .server
+            .is_empty()
+    );
+}
+
 #[derive(Clone, Debug)]
 enum Move {
     Call(&'static str),
@@ -532,7 +650,7 @@ enum Move {
     Cancel(u64),
     Rules(Permissions),
     Later,
-    Reply(u64),
+    Reply(u64, bool),
 }
 
 fn some_rules() -> impl Strategy<Value = Permissions> {
@@ -561,7 +679,7 @@ fn some_move() -> impl Strategy<Value = Move> {
         (1..20_u64).prop_map(Move::Cancel),
         some_rules().prop_map(Move::Rules),
         Just(Move::Later),
-        (1..20_u64).prop_map(Move::Reply),
+        (1..20_u64, any::<bool>()).prop_map(|(id, state)| Move::Reply(id, state)),
     ]
 }
 
@@ -596,13 +714,24 @@ fn reached(
     let mut play = Play::legacy(now.clone(), json!({"elicitation": {}}));
     let (mut questions, mut states): (About, About) = (Vec::new(), Vec::new());
     let mut reached = Vec::new();
+    let mut used: Vec<Value> = Vec::new();
     for one in moves {
-        let yes = matches!(one, Move::Say(_, _, "accept") | Move::Modern(..));
+        let yes = match one {
+            Move::Say(_, _, action) => *action == "accept",
+            // A state that was given out for this tool, and with which no call passed yet.
+            Move::Modern(tool, at) => of(&states, tool)
+                .get(*at)
+                .is_some_and(|state| !used.contains(state)),
+            _ => false,
+        };
         let did = match one {
             Move::Call(tool) => play.call(tool),
             Move::Modern(tool, at) => match of(&states, tool).get(*at) {
                 None => play.modern(tool, json!({})),
-                Some(state) => play.modern(tool, json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": state})),
+                Some(state) => play.modern(
+                    tool,
+                    json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": state}),
+                ),
             },
             Move::Say(tool, at, action) => match of(&questions, tool).get(*at).cloned() {
                 Some(question) => play.says(&question, json!({"action": action})),
@@ -616,7 +745,10 @@ fn reached(
             Move::Rules(rules) => {
                 now = rules.clone();
                 now.deny.extend(further.cloned());
-                play.gate.set_rules(Ok(Rules { permissions: now.clone(), ..Rules::default() }));
+                play.gate.set_rules(Ok(Rules {
+                    permissions: now.clone(),
+                    ..Rules::default()
+                }));
                 Did::default()
             }
             Move::Later => {
@@ -624,8 +756,17 @@ fn reached(
                 play.gate.expire();
                 play.did(Step::Skip, None)
             }
-            Move::Reply(id) => play.server(&json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "input_required", "requestState": "t"}})),
+            Move::Reply(id, state) => {
+                let mut result = json!({"resultType": "input_required"});
+                if *state {
+                    result["requestState"] = "t".into();
+                }
+                play.server(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+            }
         };
+        if let (Move::Modern(tool, at), false) = (one, did.server.is_empty()) {
+            used.extend(of(&states, tool).get(*at).cloned());
+        }
         for line in &did.server {
             let sent: Value = serde_json::from_slice(line).unwrap();
             if let Some(tool) = sent["params"]["name"].as_str() {
@@ -636,7 +777,9 @@ fn reached(
             if line["method"] == "elicitation/create" {
                 questions.push((about(&line).to_owned(), line));
             } else if line["result"]["resultType"] == "input_required"
-                && line["result"]["requestState"] != "t"
+                && line["result"]["requestState"]
+                    .as_str()
+                    .is_some_and(|state| state != "t")
             {
                 let Move::Modern(tool, _) = one else {
                     panic!("{line}")

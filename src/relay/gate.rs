@@ -255,10 +255,17 @@ impl Gate {
         if self.withdraw(&id) {
             return true;
         }
+        if self.reading.lets_go(&id) {
+            // The server has nothing to answer, not even late.
+            if let Answer::Asked(open) = self.asked.settle(&id) {
+                self.record_cancelled(&open.asked);
+            }
+            return true;
+        }
         if let Some(asked) = self.asked.cancel(&id) {
             self.record_cancelled(&asked);
         }
-        self.reading.lets_go(&id)
+        false
     }
 
     pub(super) fn hint(&self) -> String {

@@ -235,22 +235,26 @@ impl Gate {
             if self.asked.number(&held.id) != Some(held.number) {
                 continue;
             }
-            let pass = match self.pass(&held.wanted) {
-                // That is all that can be known.
-                Pass::Unseen => Pass::Withheld(Why::Unread),
-                pass => pass,
-            };
-            let Some(asked) = self.asked.get(&held.id).cloned() else {
+            let Some(mut asked) = self.asked.get(&held.id).cloned() else {
                 continue;
             };
-            // Rules may have changed while it waited.
-            let answer = self
-                .turned_away(&held.id, &asked, &held.wanted, pass)
-                .or_else(|| self.ruled_out(&held.id, &asked));
+            if let (CALL, Wanted::Named(_, name)) = (asked.method.as_str(), &held.wanted) {
+                // The ledger's is cut.
+                asked.tool = Some(name.clone());
+            }
+            // Not seen by now: that is all that can be known.
+            let unread = (self.pass(&held.wanted) == Pass::Unseen)
+                .then_some(Pass::Withheld(Why::Unread))
+                .and_then(|pass| self.turned_away(&held.id, &asked, &held.wanted, pass));
+            // Rules and breaker may have changed while it waited.
+            let answer = unread.or_else(|| self.refusal(&held.id, &asked, Some(&held.wanted)));
             if let Some(line) = answer {
                 let _ = self.asked.settle(&held.id);
                 self.counters.answered_by_relay += 1;
                 self.effects.push(Effect::ToHost(line));
+            } else if self.wants_word(&asked) {
+                let _ = self.asked.settle(&held.id);
+                self.ask_again(held.line);
             } else {
                 self.counters.from_host += 1;
                 self.effects.push(Effect::ToServer(held.line));

@@ -115,7 +115,9 @@ impl Gate {
             self.read(line, reply);
             return Step::Skip;
         }
-        let why = match id.map(|id| (id, self.asked.settle(id))) {
+        // One that waits for a reading of ours was not sent: nobody asked the server yet.
+        let sent = id.filter(|id| !self.reading.holds(id));
+        let why = match sent.map(|id| (id, self.asked.settle(id))) {
             Some((id, Answer::Asked(open))) => {
                 let unwanted = self.unwanted_result(&open.asked, reply);
                 self.settled(line, id, &open.asked, (reply, unwanted.is_none()));

@@ -58,7 +58,7 @@ fn deny_wins_then_ask_then_allow_then_the_default() {
         decide(&all, "else"),
         Decision {
             action: Action::Allow,
-            by: By::Rule("Mcp(weather:*)".to_owned())
+            by: By::Rule("Mcp(weather:*)".parse().unwrap())
         }
     );
     assert_eq!(

@@ -101,6 +101,12 @@ impl Run<'_> {
             Read::Some(count) => {
                 moved = true;
                 self.down.filled(count);
+                // What waits for a list may go on with it.
+                if self.gate.reading.is_under_way()
+                    && let Some(rules) = self.owner.rules()
+                {
+                    self.gate.set_rules(rules);
+                }
                 if self.process.is_none() {
                     self.left_of_server = self.left_of_server.saturating_sub(count);
                 }

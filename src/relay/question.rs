@@ -47,11 +47,12 @@ struct Stated {
 }
 
 /// A call that the person said yes to, which the server answered with questions of its own.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Continued {
     tool: String,
     arguments: String,
     state: Option<String>,
+    due: Option<Instant>,
 }
 
 /// All of one run.
@@ -223,8 +224,13 @@ impl Questions {
     }
 
     /// The server answered a call that the person said yes to with questions of its own, and this
-    /// state: the host's next attempt is the same call.
-    pub(super) fn goes_on(&mut self, (tool, arguments): (&str, &str), state: Option<&str>) {
+    /// state: the host's next attempt is the same call, until then.
+    pub(super) fn goes_on(
+        &mut self,
+        (tool, arguments): (&str, &str),
+        state: Option<&str>,
+        due: Option<Instant>,
+    ) {
         if self.continued.len() >= MOST {
             self.continued.pop_front();
         }
@@ -232,6 +238,7 @@ impl Questions {
             tool: tool.to_owned(),
             arguments: arguments.to_owned(),
             state: state.map(|state| sha256(state.as_bytes())),
+            due,
         });
     }
 
@@ -240,14 +247,15 @@ impl Questions {
         &mut self,
         (tool, arguments): (&str, &str),
         state: Option<&str>,
+        now: Instant,
     ) -> bool {
-        let wanted = Continued {
-            tool: tool.to_owned(),
-            arguments: arguments.to_owned(),
-            state: state.map(|state| sha256(state.as_bytes())),
+        let state = state.map(|state| sha256(state.as_bytes()));
+        let is_it = |one: &Continued| {
+            (one.tool.as_str(), one.arguments.as_str()) == (tool, arguments) && one.state == state
         };
-        let at = self.continued.iter().position(|one| *one == wanted);
-        at.and_then(|at| self.continued.remove(at)).is_some()
+        let at = self.continued.iter().position(is_it);
+        let found = at.and_then(|at| self.continued.remove(at));
+        found.is_some_and(|one| one.due.is_none_or(|due| now < due))
     }
 }
 

@@ -92,15 +92,18 @@ fn a_state_is_good_once_for_the_same_call_for_a_time() {
 
 #[test]
 fn a_call_goes_on_once_with_the_state_of_the_server() {
-    let mut all = questions();
-    all.goes_on(("go", "a"), Some("\"s\""));
-    assert!(!all.continues(("go", "b"), Some("\"s\"")));
-    assert!(!all.continues(("go", "a"), Some("\"t\"")));
-    assert!(!all.continues(("go", "a"), None));
-    assert!(all.continues(("go", "a"), Some("\"s\"")));
-    assert!(!all.continues(("go", "a"), Some("\"s\"")));
-    all.goes_on(("go", "a"), None);
-    assert!(all.continues(("go", "a"), None));
+    let (mut all, now) = (questions(), Instant::now());
+    let due = Some(now + Duration::from_secs(9));
+    all.goes_on(("go", "a"), Some("\"s\""), due);
+    assert!(!all.continues(("go", "b"), Some("\"s\""), now));
+    assert!(!all.continues(("go", "a"), Some("\"t\""), now));
+    assert!(!all.continues(("go", "a"), None, now));
+    assert!(all.continues(("go", "a"), Some("\"s\""), now));
+    assert!(!all.continues(("go", "a"), Some("\"s\""), now));
+    all.goes_on(("go", "a"), None, due);
+    assert!(all.continues(("go", "a"), None, now));
+    all.goes_on(("go", "a"), None, due);
+    assert!(!all.continues(("go", "a"), None, now + Duration::from_secs(9)));
 }
 
 #[test]

@@ -126,6 +126,11 @@ impl Reading {
         self.held.iter().map(|held| &held.id)
     }
 
+    /// Whether a request waits.
+    pub(super) fn holds(&self, id: &Id) -> bool {
+        self.held.iter().any(|held| held.id == *id)
+    }
+
     /// Whether a request waits; it waits no longer then.
     pub(super) fn lets_go(&mut self, id: &Id) -> bool {
         let Some(at) = self.held.iter().position(|held| held.id == *id) else {

@@ -24,17 +24,24 @@ impl Gate {
         let message = format!("{word}: {fault}");
         let id = self.free_id(&seen);
         let note = format!("a line of the host's is no message and was not passed on: {fault}");
-        self.noted(
-            answer::error(id, code, &message, None),
-            Vec::new(),
-            Fault::HostGarbage,
-            note,
-        )
+        let mut to_host = answer::error(id, code, &message, None);
+        to_host.extend(self.lost_word(&seen));
+        self.noted(to_host, Vec::new(), Fault::HostGarbage, note)
+    }
+
+    /// The answer to a call, where the line seems to be the person's word about it.
+    fn lost_word(&mut self, seen: &Salvage) -> Vec<u8> {
+        let [id] = seen.ids() else { return Vec::new() };
+        if seen.likeness() == Likeness::Request {
+            return Vec::new();
+        }
+        self.no_word(id)
     }
 
     fn free_id<'a>(&self, seen: &'a Salvage) -> Option<&'a Id> {
         let id = seen.ids().first().filter(|_| seen.ids().len() == 1)?;
-        let request = seen.likeness() != Likeness::Response && self.asked.get(id).is_none();
+        let waits = self.asked.get(id).is_some() || self.questions.holds(id);
+        let request = seen.likeness() != Likeness::Response && !waits;
         request.then_some(id)
     }
 
@@ -80,7 +87,8 @@ impl Gate {
             if self.reading.awaits(id) {
                 self.read_nothing();
             }
-            if self.asked.get(id).is_some()
+            if !self.reading.holds(id)
+                && self.asked.get(id).is_some()
                 && let Answer::Asked(open) = self.asked.settle(id)
             {
                 self.spoilt(&open.asked);
@@ -107,16 +115,17 @@ impl Gate {
             hint: None,
             exit: None,
         };
-        let (mut to_host, mut to_server) = (Vec::new(), Vec::new());
+        let mut to_server = Vec::new();
         let error = |id: &Id| answer::error(Some(id), answer::TOO_LONG, &message, Some(data));
-        match seen.ids() {
+        let to_host = match seen.ids() {
             [id] if likeness == Likeness::Response => {
                 if matches!(self.called.settle(id), Answer::Asked(_)) {
                     to_server = error(id);
                 }
+                self.no_word(id)
             }
-            _ => to_host = self.free_id(seen).map(error).unwrap_or_default(),
-        }
+            _ => self.free_id(seen).map(error).unwrap_or_default(),
+        };
         let note = format!(
             "a line of the host's was not passed on: over {} bytes",
             self.cap

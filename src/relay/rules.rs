@@ -129,6 +129,14 @@ impl Rule {
         }
     }
 
+    /// It as `supervisor rules` takes it.
+    pub(crate) fn typed(&self) -> String {
+        match self.about() {
+            None => self.alias.to_string(),
+            Some(about) => format!("{}:{about}", self.alias),
+        }
+    }
+
     /// Whether it is about what a server asks the host for: that is denied or not, since whether to
     /// ask its person is the host's to decide.
     pub(crate) fn is_request(&self) -> bool {
@@ -180,7 +188,7 @@ impl FromStr for Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// This rule of the person's.
-    Rule(String),
+    Rule(Rule),
     /// `permissions.default`.
     Default,
     /// The administrator's floor.
@@ -218,9 +226,9 @@ impl Permissions {
             (Action::Ask, &self.ask),
             (Action::Allow, &self.allow),
         ];
-        let decided = lists.into_iter().find_map(|(action, rules)| {
-            named(rules).map(|rule| (action, By::Rule(rule.to_string())))
-        });
+        let decided = lists
+            .into_iter()
+            .find_map(|(action, rules)| named(rules).map(|rule| (action, By::Rule(rule))));
         let (action, by) = decided.unwrap_or((self.default, By::Default));
         if action < self.floor {
             let action = self.floor;

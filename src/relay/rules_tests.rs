@@ -320,6 +320,12 @@ fn a_legacy_server_that_dies_hears_the_hosts_words_again() {
         Step::Skip
     );
     assert_eq!(play.gate.server_line(again), Step::Forward);
+    // The next one lists its tools before it is called.
+    assert!(matches!(play.reply("result", json!({})), Step::Withhold(_)));
+    let list =
+        br#"{"jsonrpc":"2.0","id":"supervisor:surface:1","result":{"tools":[{"name":"go"}]}}"#;
+    assert_eq!(play.gate.server_line(list), Step::Skip);
+    play.heed();
     assert_eq!(play.reply("result", json!({})), Step::Forward);
     // Another answer is another server.
     play.gate.died(Exit::Signal(11));

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::super::breaker::Breaker;
 use super::super::envelope::{Id, Message, Reply, read};
 use super::super::gate::{Effect, Gate, Gone, Moment, Step};
+use super::super::params::Params;
 use super::super::{Action, Audit, Exit, Filter, Permissions, Rules, Settings};
 use super::driver::signature;
 use crate::surface::canonical::Item;
@@ -30,6 +31,10 @@ struct Game {
     own: Option<String>,
     /// The person just said yes to something.
     yes: bool,
+    /// States that we gave out, as JSON.
+    given: BTreeSet<String>,
+    /// The server has answered with questions of its own.
+    rounds: bool,
     /// The request that the host just made.
     asking: Option<String>,
     /// Calls they said yes to, which wait for a reading of ours.
@@ -44,6 +49,8 @@ pub fn target(input: &[u8]) -> u64 {
         late: BTreeSet::new(),
         own: None,
         yes: false,
+        given: BTreeSet::new(),
+        rounds: false,
         asking: None,
         agreed: BTreeSet::new(),
         ways: Vec::new(),
@@ -187,7 +194,9 @@ impl Game {
             && let (Ok(rules), Some(tool)) = (&self.gate.rules, params.name())
         {
             let action = rules.permissions.call("a", &tool).action;
-            let yes = self.yes || params.state().is_some() || self.agreed.contains(&id.json());
+            // A round of the server's goes on with what the host brings for it.
+            let goes_on = self.rounds && (params.state().is_some() || params.responses().is_some());
+            let yes = self.yes || goes_on || self.agreed.contains(&id.json());
             let asked = action == Action::Ask && yes;
             assert!(
                 action == Action::Allow || asked,
@@ -196,11 +205,23 @@ impl Game {
         }
     }
 
+    /// Whether a request brings a state that we gave out and that was not brought before, with a yes.
+    fn brings_yes(&mut self, params: &Params<'_>) -> bool {
+        let state = params.state().map(str::to_owned);
+        state.is_some_and(|state| self.given.remove(&state))
+            && params
+                .responses()
+                .is_some_and(|said| said.contains("accept"))
+    }
+
     fn host(&mut self, line: &[u8]) {
-        self.yes = matches!(
-            read(line),
-            Ok(Message::Response { reply: Reply::Result(result), .. }) if result.contains("accept")
-        );
+        self.yes = match read(line) {
+            Ok(Message::Response { reply, .. }) => {
+                matches!(reply, Reply::Result(result) if result.contains("accept"))
+            }
+            Ok(Message::Request { params, .. }) => self.brings_yes(&params),
+            _ => false,
+        };
         let step = self.gate.host_line(line);
         let asked = match read(line) {
             Ok(Message::Request { id, .. }) => Some(id.json()),
@@ -264,6 +285,7 @@ impl Game {
             return;
         }
         let step = self.gate.server_line(line);
+        self.rounds |= String::from_utf8_lossy(line).contains("input_required");
         match step {
             Step::Forward => {
                 self.ways.push(b'S');
@@ -291,6 +313,12 @@ impl Game {
 
     /// Lines of ours for the host: each answers a request that waits, or the one just asked.
     fn told(&mut self, lines: &[u8], asked: Option<&str>) {
+        for line in lines.split(|byte| *byte == b'\n') {
+            let line: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
+            let state = &line["result"]["requestState"];
+            self.given
+                .extend(state.is_string().then(|| state.to_string()));
+        }
         for id in json(lines) {
             // A request just asked and not passed on, be it with the id of one that waits.
             if asked != Some(&*id) && !self.open.remove(&id) && !self.late.remove(&id) {
