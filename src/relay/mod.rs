@@ -16,7 +16,7 @@
 //!   answer · `pins` what was approved, `template` whether a URI is of one · `listing` an answer without what is withheld, by its
 //!   `parts` · `clean` what does not show · `present` what is listed now · `reading` our own look at it
 //! - its rules: `rules` which calls pass, `ruling` what that means for one, `consent` how a call is put
-//!   to the person and `question` what waits for their word, `wanted` what a server asks the host
+//!   to the person, `word` what they said and `question` what waits for it, `wanted` what a server asks the host
 //!   for, `capabilities` what a host can be asked · `mark` texts marked as a server's ·
 //!   `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
@@ -79,6 +79,7 @@ mod stderr;
 mod surface;
 mod template;
 mod wanted;
+mod word;
 
 #[cfg(test)]
 #[path = "../../tests/fuzz/mod.rs"]
