@@ -5,18 +5,26 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::gate::Withheld;
+
 use super::super::gate::tests::{moment, settings};
+
 use super::super::rules::Rule;
+
 use super::super::{Permissions, Rules, reading};
+
 use super::*;
+
 use crate::surface::Kind;
+
 use crate::surface::canonical::Item;
 
 /// What the server lists, and what was approved of it.
 const TOOLS: [&str; 4] = ["go", "stay", "a", "b"];
+
 const PROMPTS: [&str; 2] = ["go", "x"];
 
 const META: &str = "io.modelcontextprotocol/protocolVersion";
+
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 pub(in crate::relay) fn permissions(deny: &[&str], ask: &[&str], allow: &[&str]) -> Permissions {
@@ -198,78 +206,6 @@ fn refused(layer: &str, reason: &str) -> (String, String) {
 }
 
 #[test]
-fn a_denied_call_is_refused_and_the_others_pass() {
-    let mut play = Play::legacy(
-        permissions(&["Mcp(weather:go)"], &[], &["Mcp(weather)"]),
-        json!({}),
-    );
-    assert_eq!(refusal(&play.call("go")), refused("rule", "call-denied"));
-    assert_eq!(play.call("stay").server.len(), 1);
-    assert_eq!(
-        play.ask("prompts/get", json!({"name": "go"})).server.len(),
-        1
-    );
-    let unnamed = play.ask("tools/call", json!({"arguments": {}}));
-    assert_eq!(unnamed.host[0]["error"]["code"], -32602);
-    let alike = play.ask("tools/call", json!({"name": "stay", "Name": "go"}));
-    assert_eq!(alike.host[0]["error"]["code"], -32600);
-}
-
-#[test]
-fn a_rule_for_a_server_refuses_all_that_it_can_be_asked_to_do() {
-    let mut play = Play::legacy(permissions(&["Mcp(weather)"], &[], &[]), json!({}));
-    assert_eq!(refusal(&play.call("go")), refused("rule", "call-denied"));
-    for method in ["prompts/get", "resources/read", "completion/complete"] {
-        let prompt = json!({"type": "ref/prompt", "name": "x"});
-        let did = play.ask(method, json!({"name": "x", "uri": "x:y", "ref": prompt}));
-        assert!(did.server.is_empty());
-        let error = &did.host[0]["error"];
-        assert_eq!(
-            (&error["code"], &error["data"]["code"]),
-            (&json!(-31134), &json!("denied-by-rule"))
-        );
-    }
-    assert_eq!(play.ask("tools/list", json!({})).server.len(), 1);
-    let mut tools = Play::legacy(permissions(&["Mcp(weather:*)"], &[], &[]), json!({}));
-    assert_eq!(refusal(&tools.call("go")), refused("rule", "call-denied"));
-    assert_eq!(
-        tools.ask("prompts/get", json!({"name": "x"})).server.len(),
-        1
-    );
-}
-
-#[test]
-fn rules_of_another_server_and_of_none_change_nothing() {
-    for rules in [
-        permissions(&["Mcp(other)"], &["Mcp(other:go)"], &[]),
-        Permissions::default(),
-    ] {
-        let mut play = Play::legacy(rules, json!({}));
-        let line = br#"{ "jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"go" , "arguments":{"x":1.0}}}"#;
-        assert_eq!(play.host(line).server, [line.to_vec()]);
-    }
-}
-
-#[test]
-fn rules_that_cannot_be_read_refuse_every_call() {
-    let mut play = Play::legacy(Permissions::default(), json!({"elicitation": {}}));
-    assert_eq!(play.call("go").server.len(), 1);
-    play.gate.set_rules(Err("settings.json: line 1".to_owned()));
-    assert_eq!(
-        refusal(&play.call("go")),
-        refused("rule", "settings-unreadable")
-    );
-    assert!(
-        play.ask("resources/read", json!({"uri": "x:y"}))
-            .server
-            .is_empty()
-    );
-    assert_eq!(play.ask("tools/list", json!({})).server.len(), 1);
-    play.gate.set_rules(Ok(Rules::default()));
-    assert_eq!(play.call("go").server.len(), 1);
-}
-
-#[test]
 fn a_question_holds_its_call_and_nothing_else() {
     let mut play = Play::legacy(
         permissions(&[], &["Mcp(weather:go)"], &[]),
@@ -407,236 +343,11 @@ fn a_call_that_is_cancelled_or_too_old_waits_no_longer() {
     );
 }
 
-#[test]
-fn a_modern_host_brings_the_answer_with_its_next_attempt() {
-    let mut play = Play::new(permissions(&[], &["Mcp(weather:go)"], &[]));
-    assert_eq!(play.modern("stay", json!({})).server.len(), 1);
-    let did = play.modern("go", json!({}));
-    assert!(did.server.is_empty());
-    let result = did.host[0]["result"].clone();
-    assert_eq!(result["resultType"], "input_required");
-    assert_eq!(result["inputRequests"][KEY]["method"], "elicitation/create");
-    let state = result["requestState"].clone();
-    let said =
-        |action: &str| json!({"inputResponses": {KEY: {"action": action}}, "requestState": state});
-    let did = play.modern("go", said("accept"));
-    let sent: Value = serde_json::from_slice(&did.server[0]).unwrap();
-    assert_eq!(
-        (&sent["id"], &sent["params"]["name"]),
-        (&json!(play.id), &json!("go"))
-    );
-    assert!(
-        sent["params"].get("inputResponses").is_none()
-            && sent["params"].get("requestState").is_none()
-    );
-    assert_eq!(sent["params"]["_meta"][META], "2026-07-28");
-    // Used, it asks anew.
-    let did = play.modern("go", said("accept"));
-    assert_eq!(did.host[0]["result"]["resultType"], "input_required");
-    assert_ne!(did.host[0]["result"]["requestState"], state);
-    let state = did.host[0]["result"]["requestState"].clone();
-    let did = play.modern(
-        "go",
-        json!({"inputResponses": {KEY: {"action": "decline"}}, "requestState": state}),
-    );
-    assert_eq!(refusal(&did), refused("rule", "ask-declined"));
-    assert_eq!(did.host[0]["result"]["resultType"], "complete");
-}
+#[path = "consent_held_tests.rs"]
+mod held;
 
-#[test]
-fn a_state_that_was_not_given_out_for_this_call_asks_anew() {
-    let mut play = Play::new(permissions(&[], &["Mcp(weather)"], &[]));
-    let state = play.modern("go", json!({})).host[0]["result"]["requestState"].clone();
-    let yes = json!({KEY: {"action": "accept"}});
-    for further in [
-        json!({"inputResponses": yes, "requestState": "supervisor-00000000000000000000000000000000"}),
-        json!({"inputResponses": yes, "requestState": "else"}),
-        json!({"inputResponses": yes}),
-        json!({"inputResponses": yes, "requestState": state, "arguments": {"a": 2}}),
-    ] {
-        let did = play.modern("go", further.clone());
-        assert!(did.server.is_empty(), "{further}");
-        assert_eq!(
-            did.host[0]["result"]["resultType"], "input_required",
-            "{further}"
-        );
-    }
-    let state = play.modern("go", json!({})).host[0]["result"]["requestState"].clone();
-    let did = play.modern(
-        "stay",
-        json!({"inputResponses": yes, "requestState": state}),
-    );
-    assert!(did.server.is_empty());
-    let without = json!({"name": "go", "_meta": {META: "2026-07-28", CAPABILITIES: {}}});
-    assert_eq!(
-        refusal(&play.ask("tools/call", without)),
-        refused("rule", "ask-impossible")
-    );
-}
+#[path = "consent_modern_tests.rs"]
+mod modern;
 
-#[test]
-fn the_servers_own_rounds_pass_unharmed() {
-    let mut play = Play::new(permissions(&[], &["Mcp(weather)"], &[]));
-    let state = play.modern("go", json!({})).host[0]["result"]["requestState"].clone();
-    play.modern(
-        "go",
-        json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": state}),
-    );
-    let round = json!({"jsonrpc": "2.0", "id": play.id, "result": {
-        "resultType": "input_required", "requestState": "theirs",
-        "inputRequests": {"name": {"method": "elicitation/create", "params": {"message": "?"}}}}});
-    assert_eq!(play.server(&round).host, [round]);
-    // The same call goes on: nobody is asked again, and not a byte of it changes.
-    let theirs = json!({"inputResponses": {"name": {"action": "accept", "content": {}}}, "requestState": "theirs"});
-    let did = play.modern("go", theirs.clone());
-    assert!(did.host.is_empty());
-    let sent: Value = serde_json::from_slice(&did.server[0]).unwrap();
-    assert_eq!(sent["params"]["requestState"], "theirs");
-    assert_eq!(sent["params"]["inputResponses"], theirs["inputResponses"]);
-    // Once.
-    let did = play.modern("go", theirs.clone());
-    let ours = did.host[0]["result"]["requestState"].clone();
-    assert!(did.server.is_empty() && ours.is_string());
-    // Asked about while it carries the server's state: that comes back beside the yes.
-    let did = play.modern(
-        "go",
-        json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": ours}),
-    );
-    let sent: Value = serde_json::from_slice(&did.server[0]).unwrap();
-    assert_eq!(sent["params"]["requestState"], "theirs");
-    assert_eq!(sent["params"]["inputResponses"], theirs["inputResponses"]);
-}
-
-#[test]
-fn a_state_of_ours_never_reaches_the_server() {
-    let mut play = Play::new(permissions(&[], &["Mcp(weather)"], &[]));
-    let state = play.modern("go", json!({})).host[0]["result"]["requestState"].clone();
-    play.gate.set_rules(Ok(Rules::default()));
-    let did = play.modern(
-        "go",
-        json!({"inputResponses": {KEY: {"action": "accept"}, "x": {}}, "requestState": state}),
-    );
-    let sent = String::from_utf8(did.server[0].clone()).unwrap();
-    assert!(
-        !sent.contains("supervisor") && sent.contains(r#""inputResponses":{"x":{}}"#),
-        "{sent}"
-    );
-}
-
-/// Only the modern era has rounds, and only a host that brings something goes on with one.
-#[test]
-fn a_server_cannot_have_the_next_call_pass_unasked() {
-    let accept = json!({"action": "accept"});
-    let round = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "resultType": "input_required"}});
-    let ask = || permissions(&[], &["Mcp(weather:go)"], &[]);
-    let mut play = Play::legacy(ask(), json!({"elicitation": {}}));
-    for _ in 0..2 {
-        let question = play.call("go").host[0].clone();
-        assert_eq!(question["method"], "elicitation/create");
-        assert_eq!(play.says(&question, accept.clone()).server.len(), 1);
-        play.server(&round(play.id));
-    }
-    let mut play = Play::new(ask());
-    let state = |did: &Did| did.host[0]["result"]["requestState"].clone();
-    let yes = |state: Value| json!({"inputResponses": {KEY: {"action": "accept"}}, "requestState": state});
-    let given = state(&play.modern("go", json!({})));
-    assert_eq!(play.modern("go", yes(given)).server.len(), 1);
-    play.server(&round(play.id));
-    assert!(play.modern("go", json!({})).server.is_empty());
-    // With what was asked for it is the round; later it is another call.
-    let brings = json!({"inputResponses": {"x": {}}});
-    assert_eq!(play.modern("go", brings.clone()).server.len(), 1);
-    play.server(&round(play.id));
-    play.gate.now.at += Duration::from_secs(61);
-    assert!(play.modern("go", brings).server.is_empty());
-}
-
-/// A gate that has not seen the list yet, and a call that waits for it.
-fn waits_for_list(rules: Permissions) -> (Play, Vec<u8>) {
-    let mut play = Play::legacy(rules, json!({"elicitation": {}}));
-    play.id += 1;
-    let line =
-        json!({"jsonrpc": "2.0", "id": play.id, "method": "tools/call", "params": {"name": "go"}});
-    assert_eq!(play.gate.host_line(line.to_string().as_bytes()), Step::Skip);
-    let Some(Effect::ToServer(own)) = play.gate.effects.pop() else {
-        panic!("the list is asked for");
-    };
-    (play, own)
-}
-
-#[test]
-fn what_was_ruled_while_a_call_waited_for_a_list_holds_for_it() {
-    let now = |play: &mut Play, own: &[u8], permissions: Permissions| {
-        play.gate.set_rules(Ok(Rules {
-            permissions,
-            ask_limit: Duration::from_secs(60),
-            ..Rules::default()
-        }));
-        assert!(play.lists(own.strip_suffix(b"\n").unwrap()));
-        play.did(Step::Skip, None)
-    };
-    let (mut play, own) = waits_for_list(Permissions::default());
-    assert_eq!(now(&mut play, &own, Permissions::default()).server.len(), 1);
-    let (mut play, own) = waits_for_list(Permissions::default());
-    let did = now(&mut play, &own, permissions(&["Mcp(weather:go)"], &[], &[]));
-    assert_eq!(refusal(&did), refused("rule", "call-denied"));
-    let (mut play, own) = waits_for_list(Permissions::default());
-    let did = now(&mut play, &own, permissions(&[], &["Mcp(weather:go)"], &[]));
-    assert!(did.server.is_empty());
-    let question = did.host[0].clone();
-    assert_eq!(question["method"], "elicitation/create");
-    assert_eq!(
-        play.says(&question, json!({"action": "accept"}))
-            .server
-            .len(),
-        1
-    );
-    let (mut play, own) = waits_for_list(Permissions::default());
-    play.gate.breaker = (0..3).fold(play.gate.breaker, |breaker, _| {
-        breaker.after(super::super::Verdict::Failed, play.gate.now.of_day)
-    });
-    let did = now(&mut play, &own, Permissions::default());
-    assert_eq!(refusal(&did), refused("breaker", "breaker-open"));
-}
-
-#[test]
-fn a_server_answers_no_call_that_it_was_not_sent() {
-    let (mut play, own) = waits_for_list(Permissions::default());
-    let id = play.id;
-    let guessed = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
-    assert!(play.server(&guessed).host.is_empty());
-    play.gate
-        .server_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#).as_bytes());
-    assert!(play.lists(own.strip_suffix(b"\n").unwrap()));
-    assert_eq!(play.did(Step::Skip, None).server.len(), 1);
-    assert_eq!(play.server(&guessed).host.len(), 1);
-    // Nor one that was cancelled before it was.
-    let (mut play, _) = waits_for_list(Permissions::default());
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": play.id}});
-    assert!(play.host(cancel.to_string().as_bytes()).server.is_empty());
-    let late = json!({"jsonrpc": "2.0", "id": play.id, "result": {"content": []}});
-    assert!(play.server(&late).host.is_empty());
-}
-
-#[test]
-fn garbage_answers_nothing_that_waits_for_the_person() {
-    let ask = permissions(&[], &["Mcp(weather:go)"], &[]);
-    let mut play = Play::legacy(ask, json!({"elicitation": {}}));
-    let question = play.call("go").host[0].clone();
-    let twice = format!(
-        r#"{{"jsonrpc":"2.0","id":{},"method":"x","method":"x"}}"#,
-        play.id
-    );
-    assert_eq!(play.host(twice.as_bytes()).host[0]["id"], Value::Null);
-    // A word that cannot be read is none, and the call does not wait for another.
-    let id = &question["id"];
-    let broken =
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"accept"}},"result":{{}}}}"#);
-    let did = play.host(broken.as_bytes());
-    assert_eq!(refusal(&did), refused("rule", "ask-failed"));
-    assert!(
-        play.says(&question, json!({"action": "accept"}))
-            .server
-            .is_empty()
-    );
-}
+#[path = "consent_ruled_tests.rs"]
+mod ruled;
