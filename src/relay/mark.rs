@@ -19,6 +19,10 @@ use super::splice::{self, Edits, members};
 const TOKENS: &str = include_str!("../../policy/template-tokens.json");
 /// The member of `_meta` that says what was marked.
 const FLAG: &str = "supervisor/untrusted";
+/// Levels of a result that are looked into; content as the protocol has it needs six.
+const DEEPEST: usize = 16;
+/// What takes the place of what lies deeper: a text that cannot be marked does not pass.
+const LEFT_OUT: &str = r#"{"type":"text","text":"supervisor left out what stood here: it nests too deep to be marked as untrusted"}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,18 +90,40 @@ impl Marking<'_> {
         self.texts += 1;
     }
 
-    /// A block of content, or several.
-    fn blocks(&mut self, value: &RawValue) {
+    /// Whether so deep a value is looked into; what is too deep goes.
+    fn reaches(&mut self, value: &RawValue, depth: usize) -> bool {
+        if depth < DEEPEST {
+            return true;
+        }
+        let new = match value.get().chars().next() {
+            Some('[') => format!("[{LEFT_OUT}]"),
+            Some('{') => LEFT_OUT.to_owned(),
+            // Nothing stands in it that would be marked.
+            _ => return false,
+        };
+        self.edits.replace(self.line, value.get(), new);
+        self.leave("nested");
+        false
+    }
+
+    /// A block of content, or several, so many levels into the result.
+    fn blocks(&mut self, value: &RawValue, depth: usize) {
+        if !self.reaches(value, depth) {
+            return;
+        }
+        let depth = depth.saturating_add(1);
         if value.get().starts_with('[') {
             let blocks: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
-            blocks.into_iter().for_each(|block| self.blocks(block));
+            blocks
+                .into_iter()
+                .for_each(|block| self.blocks(block, depth));
             return;
         }
         for (name, value) in members(value.get()) {
             match name.to_ascii_lowercase().as_str() {
                 "text" => self.text(value),
-                "resource" => self.contents(value),
-                "content" => self.blocks(value),
+                "resource" => self.contents(value, depth),
+                "content" => self.blocks(value, depth),
                 "data" | "blob" => self.leave("binary"),
                 _ => {}
             }
@@ -105,10 +131,14 @@ impl Marking<'_> {
     }
 
     /// The contents of a resource. A page that a host shows is for its program, not for a model.
-    fn contents(&mut self, value: &RawValue) {
+    fn contents(&mut self, value: &RawValue, depth: usize) {
+        if !self.reaches(value, depth) {
+            return;
+        }
         if value.get().starts_with('[') {
             let all: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
-            all.into_iter().for_each(|one| self.contents(one));
+            let depth = depth.saturating_add(1);
+            all.into_iter().for_each(|one| self.contents(one, depth));
             return;
         }
         let all = members(value.get());
@@ -134,16 +164,19 @@ impl Marking<'_> {
     }
 
     /// A result, or what a task holds of one.
-    fn result(&mut self, result: &RawValue) {
+    fn result(&mut self, result: &RawValue, depth: usize) {
+        if !self.reaches(result, depth) {
+            return;
+        }
+        let depth = depth.saturating_add(1);
         let all = members(result.get());
         let before = (self.texts, self.unmarked.len());
         for (name, value) in &all {
             match name.to_ascii_lowercase().as_str() {
-                "content" => self.blocks(value),
-                "messages" => self.blocks(value),
-                "contents" => self.contents(value),
+                "content" | "messages" => self.blocks(value, depth),
+                "contents" => self.contents(value, depth),
                 "structuredcontent" => self.leave("structuredContent"),
-                "result" => self.result(value),
+                "result" => self.result(value, depth),
                 _ => {}
             }
         }
@@ -211,7 +244,7 @@ impl Gate {
         };
         for (name, value) in members(line) {
             if name == member {
-                marking.result(value);
+                marking.result(value, 0);
             }
         }
         (!marking.edits.is_empty()).then(|| marking.edits.done(line).into_bytes())

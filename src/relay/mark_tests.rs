@@ -111,6 +111,70 @@ fn whatever_way_a_text_takes_it_is_marked() {
     );
 }
 
+/// An answer to a call, with that result as it is written.
+fn written(result: &str) -> String {
+    let mut play = play(|rules| rules.mark_untrusted = true);
+    play.call("go");
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, play.id);
+    match play.gate.server_line(line.as_bytes()) {
+        super::super::gate::Step::Withhold(held) => String::from_utf8(held.to_host).unwrap(),
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn depth_costs_nothing() {
+    let deep = 200_000;
+    for (member, open, close) in [
+        ("content", "[", "]"),
+        ("messages", r#"{"content":"#, "}"),
+        (
+            "content",
+            r#"{"type":"text","text":"plain","content":["#,
+            "]}",
+        ),
+        ("contents", "[", "]"),
+        ("result", r#"{"result":"#, "}"),
+    ] {
+        let inner = r#"{"type":"text","text":"secretly deep"}"#;
+        let nest = format!("{}{inner}{}", open.repeat(deep), close.repeat(deep));
+        let got = written(&format!(
+            r#"{{"{member}":{nest},"content":[{{"text":"x"}}]}}"#
+        ));
+        assert!(!got.contains("secretly deep"), "{member} {open}");
+        let _: Value = serde_json::from_str(&got).expect("JSON");
+    }
+}
+
+#[test]
+fn what_nests_too_deep_to_be_marked_is_left_out() {
+    let nested = |levels: usize| {
+        let text = r#"[{"type":"text","text":"deep"}]"#;
+        let nest = format!("{}{text}{}", "[".repeat(levels), "]".repeat(levels));
+        let got = written(&format!(r#"{{"content":{nest},"isError":false}}"#));
+        serde_json::from_str::<Value>(&got).unwrap()["result"].clone()
+    };
+    let end = |result: &Value| {
+        let mut value = &result["content"];
+        while value.is_array() {
+            value = &value[0];
+        }
+        value["text"].clone()
+    };
+    // The result and the list of the block are two of the levels, the block one.
+    let result = nested(DEEPEST - 3);
+    assert_eq!(body(&end(&result)), "deep");
+    assert_eq!(result["_meta"][FLAG], json!({"texts": 1, "unmarked": []}));
+    let result = nested(DEEPEST - 2);
+    let said = end(&result);
+    assert!(said.as_str().unwrap().starts_with("supervisor left out"));
+    assert_eq!(
+        result["_meta"][FLAG],
+        json!({"texts": 0, "unmarked": ["nested"]})
+    );
+    assert_eq!(result["isError"], false);
+}
+
 #[test]
 fn nothing_changes_where_nothing_is_set_or_nothing_is_text() {
     let mut off = play(|_| ());
