@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::pins::Change;
 use crate::audit::verify::sha256;
 use crate::declaration::ItemDigest;
@@ -31,9 +33,16 @@ pub(super) const LISTED: [Kind; 4] = [Kind::Tool, Kind::Prompt, Kind::Resource, 
 pub(super) struct Cursor(String);
 
 impl Cursor {
-    /// Of the JSON of a cursor; `None` where it says that nothing follows.
+    /// Of the JSON of a cursor; `None` where it says that nothing follows. A string is known by its
+    /// characters, whatever way a host or a server spells them; what is none, as it is written.
     pub(super) fn of(json: &str) -> Option<Self> {
-        (json != "null" && json != "\"\"").then(|| Self(sha256(json.as_bytes())))
+        if json == "null" || json == "\"\"" {
+            return None;
+        }
+        // Spelt in one way, with its quotes: the string "7" is not the number.
+        let spelt = serde_json::from_str(json)
+            .map_or_else(|_| json.to_owned(), |text| Value::String(text).to_string());
+        Some(Self(sha256(spelt.as_bytes())))
     }
 }
 
@@ -350,6 +359,29 @@ mod tests {
         let back = list.page(Some(&cursor("3")), &page(&["d"], Some("1")));
         assert_eq!(back, Err(Endless));
         assert!(!list.is_whole() && list.named("d") == Named::Offered);
+    }
+
+    #[test]
+    fn a_cursor_is_known_however_it_is_spelt() {
+        let of = |json: &str| Cursor::of(json).unwrap();
+        assert_eq!(of(r#""\u0061\/\u00e9""#), of(r#""a/\u00E9""#));
+        assert_eq!(of(r#""\u0061/é""#), of(r#""a/é""#));
+        assert_ne!(of("\"7\""), of("7"));
+        assert_ne!(of("\"a\""), of("\"b\""));
+        assert_eq!((Cursor::of("null"), Cursor::of("\"\"")), (None, None));
+        // A host's spelling is no way around the end of a list.
+        let mut list = Listed::default();
+        list.page(None, &page(&["a"], Some("a"))).unwrap();
+        let back = list.page(Some(&of(r#""\u0061""#)), &page(&["a"], Some("a")));
+        assert_eq!(back, Err(Endless));
+        let mut list = Listed::default();
+        list.page(None, &page(&[], Some("/0"))).unwrap();
+        let step = |list: &mut Listed, at: usize| {
+            let asked = of(&format!(r#""\/{at}""#));
+            list.page(Some(&asked), &page(&[], Some(&format!("/{}", at + 1))))
+        };
+        let ended = (0..2 * PAGES).find(|at| step(&mut list, *at) == Err(Endless));
+        assert_eq!(ended, Some(PAGES - 1));
     }
 
     #[test]
