@@ -81,6 +81,19 @@ pub(super) fn result_of(text: &str) -> Option<Range<usize>> {
 impl Judge<'_> {
     /// Judges all that a result says of the server.
     pub(super) fn edit(&self, text: &str, result: &Range<usize>, asked: Option<Kind>) -> Edit {
+        let edit = self.part(text, result, asked);
+        if !self.whole || self.differs || !edit.differs() {
+            return edit;
+        }
+        // What stands before it in the same answer goes too.
+        let none = Judge {
+            differs: true,
+            ..*self
+        };
+        none.part(text, result, asked)
+    }
+
+    fn part(&self, text: &str, result: &Range<usize>, asked: Option<Kind>) -> Edit {
         let mut edit = Edit {
             members: parts::members(text, result),
             ..Edit::default()
@@ -148,15 +161,17 @@ impl Judge<'_> {
             .map(|entry| (entry, self.pins.entry(kind, entry)))
             .collect();
         let two = twofold(&judged);
-        let whole = self.differs || (self.whole && !two.is_empty());
         let (mut kept, mut same) = (Vec::new(), true);
         for (entry, judged) in judged {
             match judged {
-                Judged::Offered { name, clean } if !two.contains(&name) && !whole => {
-                    if kind != Kind::Tool || self.filter.offers(&name) {
+                Judged::Offered { name, clean } if !two.contains(&name) => {
+                    if self.differs {
+                        edit.count += 1;
+                    } else if kind != Kind::Tool || self.filter.offers(&name) {
                         same &= clean.is_none();
                         kept.push(clean.unwrap_or_else(|| entry.to_owned()));
                     }
+                    // It is listed, whatever else is withheld: so it is not gone.
                     page.offered.push(name);
                 }
                 Judged::Offered { .. } => edit.count += 1,
@@ -186,6 +201,13 @@ fn twofold(judged: &[(&str, Judged)]) -> BTreeSet<String> {
 }
 
 impl Edit {
+    /// Whether anything in it is not what was approved. What has no name is offered to nobody, then
+    /// as now.
+    pub(super) fn differs(&self) -> bool {
+        let differs = |(change, _): &(Change, _)| *change != Change::Nameless;
+        self.withheld.iter().any(differs)
+    }
+
     /// The cursor of the next page, as it is written.
     pub(super) fn next<'a>(&self, text: &'a str) -> Option<&'a str> {
         self.page.next.as_ref()?;

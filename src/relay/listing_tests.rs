@@ -107,6 +107,17 @@ fn whole_or_not_at_all() {
     let line = r#"{"result":{"tools":[{"name":"a"},{"name":"b"}]}}"#;
     let none = r#"{"result":{"tools":[]}}"#;
     assert_eq!(case.line(line, None).as_deref(), Some(none));
+    for entry in [r#"{"name":"x","name":"y"}"#, r#"{"name":"x","Name":"y"}"#] {
+        let line = format!(r#"{{"result":{{"tools":[{{"name":"a"}},{entry}]}}}}"#);
+        assert_eq!(case.line(&line, None).as_deref(), Some(none), "{entry}");
+    }
+    // Wherever in the answer it stands.
+    let line = r#"{"result":{"tools":[{"name":"a"}],"instructions":7}}"#;
+    assert_eq!(case.line(line, None).as_deref(), Some(none));
+    // What cannot be asked for is left out as ever.
+    let line = r#"{"result":{"tools":[{"name":"a"},{}]}}"#;
+    let one = r#"{"result":{"tools":[{"name":"a"}]}}"#;
+    assert_eq!(case.line(line, None).as_deref(), Some(one));
     let line = r#"{"result":{"tools":[{"name":"a"}],"instructions":"Be brief."}}"#;
     assert_eq!(case.line(line, None), None);
     case.differs = true;

@@ -49,7 +49,7 @@ impl Cursor {
 /// One page of a list.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Page {
-    /// Names that are offered.
+    /// Names that are offered, but for what the administrator has withheld with others.
     pub(super) offered: Vec<String>,
     /// What is withheld.
     pub(super) withheld: Vec<(Change, Option<Box<Item>>)>,
@@ -178,12 +178,8 @@ impl Listed {
             self.note(name, Form::Offered);
         }
         for (change, item) in &page.withheld {
-            if let Some(item) = item {
-                self.note(item.name(), Form::Withheld(*change));
-                self.keep(item);
-            }
-            // Without a name it is offered to nobody, then as now.
-            self.spoilt |= item.is_none() && *change != Change::Nameless;
+            self.beware_of(*change, item.as_deref());
+            item.iter().for_each(|item| self.keep(item));
         }
         let goes_on = page.next.as_ref().map(|next| self.gives(asked, next));
         if continues {
@@ -204,9 +200,16 @@ impl Listed {
     /// What a page of another reading withholds, which goes on.
     pub(super) fn beware(&mut self, page: &Page) {
         for (change, item) in &page.withheld {
-            if let Some(item) = item {
-                self.note(item.name(), Form::Withheld(*change));
-            }
+            self.beware_of(*change, item.as_deref());
+        }
+    }
+
+    /// Something is withheld.
+    fn beware_of(&mut self, change: Change, item: Option<&Item>) {
+        match item {
+            Some(item) => self.note(item.name(), Form::Withheld(change)),
+            // Without a name it is offered to nobody, then as now.
+            None => self.spoilt |= change != Change::Nameless,
         }
     }
 
@@ -262,8 +265,10 @@ pub(super) struct Present {
     prompts: Listed,
     resources: Listed,
     templates: Listed,
-    /// Its instructions are withheld.
+    /// Its instructions are withheld, and can be read.
     pub(super) instructions: Option<Box<Item>>,
+    /// Something was withheld of its opening.
+    pub(super) opening: bool,
 }
 
 impl Present {
@@ -297,7 +302,7 @@ impl Present {
 
     /// Whether anything that was seen is withheld.
     pub(super) fn differs(&self) -> bool {
-        self.instructions.is_some() || LISTED.iter().any(|kind| self.of(*kind).differs())
+        self.opening || LISTED.iter().any(|kind| self.of(*kind).differs())
     }
 }
 

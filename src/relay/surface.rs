@@ -57,6 +57,7 @@ impl Gate {
             }
             Some(_) => {}
             None => {
+                self.present.opening = edit.differs();
                 let mut withheld = edit.withheld.iter().filter_map(|(_, item)| item.clone());
                 self.present.instructions = withheld.find(|item| item.kind() == Kind::Instructions);
             }

@@ -118,6 +118,17 @@ impl Play {
         self.heed();
     }
 
+    /// An answer as it is written, which may be such as no value holds.
+    fn reply_written(&mut self, id: &Value, result: &str) {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        match self.gate.server_line(line.as_bytes()) {
+            Step::Forward => self.host.extend(lines(line.as_bytes())),
+            Step::Skip => {}
+            Step::Withhold(withheld) => self.host.extend(lines(&withheld.to_host)),
+        }
+        self.heed();
+    }
+
     fn reply(&mut self, id: &Value, result: &Value) {
         self.hears(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
@@ -135,6 +146,11 @@ impl Play {
     fn lists(&mut self, method: &str, result: &Value) {
         let id = self.own(method)["id"].clone();
         self.reply(&id, result);
+    }
+
+    fn lists_written(&mut self, method: &str, result: &str) {
+        let id = self.own(method)["id"].clone();
+        self.reply_written(&id, result);
     }
 
     fn changes(&mut self, what: &str) {
@@ -678,19 +694,50 @@ fn all_of_it_or_nothing() {
     let result = &play.host[0]["result"];
     assert_eq!(result["tools"], json!([]));
     assert_eq!(result["_meta"]["supervisor/surface"]["withheld"], 2);
+    let pending = play.pending.take().unwrap();
+    let gone = pending.gone.iter().any(|(kind, _)| *kind == Kind::Tool);
+    assert!(!gone, "they are listed as they were approved");
     let call = play.call("a");
     assert_eq!(play.refused(call), "surface-whole");
-    // Where all is as it was, it is offered; a part of it that is not there is no difference.
+    // Where all is as it was, it is offered; a part of it that is not there is no difference, and
+    // neither is what has no name.
+    let lists = |play: &mut Play, tools: &str| {
+        play.lists_written("tools/list", tools);
+        play.lists("prompts/list", &json!({"prompts": []}));
+        play.lists("resources/list", &json!({"resources": []}));
+        play.lists(
+            "resources/templates/list",
+            &json!({"resourceTemplates": []}),
+        );
+    };
+    let a = described("a", "one");
+    for tools in [both().to_string(), format!(r#"{{"tools":[{a},{{}}]}}"#)] {
+        let mut play = Play::new(whole);
+        let call = play.call("a");
+        lists(&mut play, &tools);
+        assert!(play.reached(call), "{tools}");
+    }
+    // An entry that two readers read in two ways is a difference, and so are instructions that
+    // nobody can read.
+    let two = format!(r#"{{"tools":[{a},{{"name":"x","name":"y"}}]}}"#);
     let mut play = Play::new(whole);
     let call = play.call("a");
-    play.lists("tools/list", &both());
-    play.lists("prompts/list", &json!({"prompts": []}));
-    play.lists("resources/list", &json!({"resources": []}));
-    play.lists(
-        "resources/templates/list",
-        &json!({"resourceTemplates": []}),
-    );
-    assert!(play.reached(call));
+    lists(&mut play, &two);
+    assert_eq!(play.refused(call), "surface-whole");
+    let mut play = Play::new(whole);
+    let list = play.ask("tools/list", &json!({}));
+    lists(&mut play, &both().to_string());
+    play.reply_written(&json!(list), &two);
+    assert_eq!(play.host[0]["result"]["tools"], json!([]));
+    let call = play.call("a");
+    assert_eq!(play.refused(call), "surface-whole");
+    let mut play = Play::new(whole);
+    let id = play.ask("initialize", &json!({}));
+    play.reply(&json!(id), &json!({"instructions": 7, "capabilities": {}}));
+    assert!(play.host[0]["result"].get("instructions").is_none());
+    let call = play.call("a");
+    lists(&mut play, &both().to_string());
+    assert_eq!(play.refused(call), "surface-whole");
 }
 
 #[test]
