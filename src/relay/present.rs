@@ -7,6 +7,7 @@
 //! and more pages than any list has, are an end to it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use crate::surface::canonical::Item;
 pub(super) const PAGES: usize = 1_000;
 /// Names of one list that are remembered; a server with more is no server for a model.
 pub(super) const NAMES: usize = 10_000;
-/// The longest name that is remembered.
+/// The longest name that is remembered itself; a longer one by its digest.
 const LONGEST: usize = 4_096;
 /// Bytes of withheld items of one list that are kept, to be shown to a person.
 const KEPT: usize = 2 << 20;
@@ -77,6 +78,24 @@ pub(super) enum Named {
     Unseen,
 }
 
+/// A name, in bounded room.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Name(String),
+    /// The digest of a long one.
+    Long(String),
+}
+
+impl Key {
+    fn of(name: &str) -> Self {
+        if name.len() > LONGEST {
+            Self::Long(sha256(name.as_bytes()))
+        } else {
+            Self::Name(name.to_owned())
+        }
+    }
+}
+
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 enum Chain {
     #[default]
@@ -88,11 +107,11 @@ enum Chain {
 /// One list.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    names: BTreeMap<String, Form>,
+    names: BTreeMap<Key, Form>,
     withheld: BTreeMap<ItemDigest, Item>,
     /// Their bytes.
     kept: usize,
-    /// An entry cannot be read.
+    /// An entry cannot be read, or was withheld and is not remembered.
     spoilt: bool,
     chain: Chain,
     /// How far in which walk a cursor was given.
@@ -105,7 +124,7 @@ pub(super) struct Listed {
 impl Listed {
     /// What stands under a name.
     pub(super) fn named(&self, name: &str) -> Named {
-        match self.names.get(name) {
+        match self.names.get(&Key::of(name)) {
             Some(Form::Offered) => Named::Offered,
             Some(Form::Withheld(change)) => Named::Withheld(*change),
             None if self.is_whole() && self.names.len() < NAMES => Named::Nothing,
@@ -124,12 +143,12 @@ impl Listed {
         self.chain == Chain::Whole
     }
 
-    /// The names that were seen, and whether each is offered.
+    /// The names that were seen but for long ones, and whether each is offered.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, bool)> {
-        let offered = |form: &Form| matches!(form, Form::Offered);
-        self.names
-            .iter()
-            .map(move |(name, form)| (name.as_str(), offered(form)))
+        self.names.iter().filter_map(|(key, form)| match key {
+            Key::Name(name) => Some((name.as_str(), *form == Form::Offered)),
+            Key::Long(_) => None,
+        })
     }
 
     /// What is withheld, as far as it is kept.
@@ -214,13 +233,18 @@ impl Listed {
     }
 
     fn note(&mut self, name: &str, form: Form) {
-        if name.len() > LONGEST || self.names.len() >= NAMES {
-            return;
-        }
-        let known = self.names.entry(name.to_owned()).or_insert(form);
-        // One form that was not approved is enough: a call names no form.
-        if matches!(form, Form::Withheld(_)) {
-            *known = form;
+        let withheld = matches!(form, Form::Withheld(_));
+        let room = self.names.len() < NAMES;
+        match self.names.entry(Key::of(name)) {
+            // One form that was not approved is enough: a call names no form.
+            Entry::Occupied(mut known) if withheld => {
+                known.insert(form);
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) if room => {
+                free.insert(form);
+            }
+            Entry::Vacant(_) => self.spoilt |= withheld,
         }
     }
 
@@ -307,97 +331,5 @@ impl Present {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cursor(word: &str) -> Cursor {
-        Cursor::of(&format!("\"{word}\"")).unwrap()
-    }
-
-    fn page(names: &[&str], next: Option<&str>) -> Page {
-        Page {
-            offered: names.iter().map(|name| (*name).to_owned()).collect(),
-            withheld: Vec::new(),
-            next: next.map(cursor),
-        }
-    }
-
-    #[test]
-    fn a_list_is_whole_after_its_pages_in_their_order() {
-        let mut list = Listed::default();
-        assert_eq!(list.named("a"), Named::Unseen);
-        list.page(None, &page(&["a"], Some("1"))).unwrap();
-        assert_eq!(
-            (list.named("a"), list.named("b")),
-            (Named::Offered, Named::Unseen)
-        );
-        // Out of order, and again.
-        list.page(Some(&cursor("9")), &page(&["z"], None)).unwrap();
-        assert!(!list.is_whole());
-        for _ in 0..2 {
-            list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
-                .unwrap();
-        }
-        list.page(Some(&cursor("2")), &page(&["c"], None)).unwrap();
-        assert_eq!(
-            (list.named("c"), list.named("d")),
-            (Named::Offered, Named::Nothing)
-        );
-        list.renew();
-        assert_eq!((list.named("a"), list.epoch), (Named::Unseen, 1));
-    }
-
-    #[test]
-    fn what_leads_back_has_no_end() {
-        let mut list = Listed::default();
-        list.page(None, &page(&["a"], Some("1"))).unwrap();
-        list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
-            .unwrap();
-        // Two hosts' walks side by side, and a page asked for twice, are no circle.
-        list.page(None, &page(&["a"], Some("1"))).unwrap();
-        list.page(Some(&cursor("2")), &page(&["c"], Some("3")))
-            .unwrap();
-        list.page(Some(&cursor("1")), &page(&["b"], Some("2")))
-            .unwrap();
-        list.page(Some(&cursor("2")), &page(&["c"], Some("3")))
-            .unwrap();
-        let back = list.page(Some(&cursor("3")), &page(&["d"], Some("1")));
-        assert_eq!(back, Err(Endless));
-        assert!(!list.is_whole() && list.named("d") == Named::Offered);
-    }
-
-    #[test]
-    fn a_cursor_is_known_however_it_is_spelt() {
-        let of = |json: &str| Cursor::of(json).unwrap();
-        assert_eq!(of(r#""\u0061\/\u00e9""#), of(r#""a/\u00E9""#));
-        assert_eq!(of(r#""\u0061/é""#), of(r#""a/é""#));
-        assert_ne!(of("\"7\""), of("7"));
-        assert_ne!(of("\"a\""), of("\"b\""));
-        assert_eq!((Cursor::of("null"), Cursor::of("\"\"")), (None, None));
-        // A host's spelling is no way around the end of a list.
-        let mut list = Listed::default();
-        list.page(None, &page(&["a"], Some("a"))).unwrap();
-        let back = list.page(Some(&of(r#""\u0061""#)), &page(&["a"], Some("a")));
-        assert_eq!(back, Err(Endless));
-        let mut list = Listed::default();
-        list.page(None, &page(&[], Some("/0"))).unwrap();
-        let step = |list: &mut Listed, at: usize| {
-            let asked = of(&format!(r#""\/{at}""#));
-            list.page(Some(&asked), &page(&[], Some(&format!("/{}", at + 1))))
-        };
-        let ended = (0..2 * PAGES).find(|at| step(&mut list, *at) == Err(Endless));
-        assert_eq!(ended, Some(PAGES - 1));
-    }
-
-    #[test]
-    fn too_many_pages_are_none() {
-        let mut list = Listed::default();
-        list.page(None, &page(&[], Some("0"))).unwrap();
-        let step = |list: &mut Listed, at: usize| {
-            let next = (at + 1).to_string();
-            list.page(Some(&cursor(&at.to_string())), &page(&[], Some(&next)))
-        };
-        let ended = (0..2 * PAGES).find(|at| step(&mut list, *at) == Err(Endless));
-        assert_eq!(ended, Some(PAGES - 1));
-    }
-}
+#[path = "present_tests.rs"]
+mod tests;

@@ -741,6 +741,26 @@ fn all_of_it_or_nothing() {
 }
 
 #[test]
+fn a_resource_that_is_withheld_is_not_read_however_long_its_uri_is() {
+    let uri = format!("x://{}", "r".repeat(5_000));
+    let mut play = Play::plain();
+    let read = play.ask("resources/read", &json!({ "uri": uri }));
+    play.lists(
+        "resources/list",
+        &json!({"resources": [{"uri": uri, "name": "spoofed"}]}),
+    );
+    play.lists(
+        "resources/templates/list",
+        &json!({"resourceTemplates": []}),
+    );
+    assert_eq!(play.refused(read), "surface-withheld");
+    assert!(!play.reached(read));
+    // One that nobody lists may have been named by a result.
+    let read = play.ask("resources/read", &json!({"uri": format!("{uri}s")}));
+    assert!(play.reached(read));
+}
+
+#[test]
 fn the_fold_of_a_list_is_no_way_around() {
     let mut play = Play::plain();
     let id = play.ask("tools/list", &json!({}));
