@@ -96,7 +96,8 @@ fn idle(rule: &Rule, declarations: &Declarations, approvals: &Approvals) -> Opti
     let Some(entry) = declarations.find(alias.as_str()) else {
         return Some(format!("no server is declared as {alias}"));
     };
-    let tool = rule.tool()?;
+    // What a server asks the host for is on no list.
+    let tool = rule.tool().filter(|_| !rule.is_request())?;
     let surface = approvals.surface(&digest::digest(entry.ok()?))?;
     let known = surface.forms(Kind::Tool, tool).next().is_some();
     (!known).then(|| format!("the approved surface of {alias} has no tool of that name"))

@@ -80,6 +80,29 @@ fn a_rule_that_is_added_while_a_server_runs_holds_for_the_next_call() {
 }
 
 #[test]
+fn a_rule_for_what_a_server_asks_its_host_for_is_not_idle() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.offered("s", &[], &[&program, "echo"]);
+    for (rule, idle) in [
+        ("s:sampling/createMessage", false),
+        ("s:elicitation/create", false),
+        ("s:roots/list", false),
+        ("s:echo", false),
+        ("s:sampling", true),
+        ("t:sampling/createMessage", true),
+    ] {
+        let shown = context.run(&["rules", "deny", rule, "--json"]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let rows = shown["rules"].as_array().unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row["rule"] == format!("Mcp({rule})"));
+        assert_eq!(row.unwrap()["idle"].is_string(), idle, "{shown}");
+    }
+}
+
+#[test]
 fn a_call_waits_for_the_persons_yes() {
     let context = TestContext::ordinary();
     let program = TestContext::program("fixture-server");
