@@ -19,6 +19,7 @@ use crate::plan::runner::{self, Runner};
 use crate::plan::{Person, PlanError, SearchPath, facts, git, record};
 use crate::policy::load::Installed;
 use crate::policy::{AdminPolicy, Decision, PolicyError, Verdict, look};
+use crate::surface::Surface;
 use crate::text;
 
 /// A declaration, looked at.
@@ -34,6 +35,8 @@ pub struct Candidate {
     pub approval: Approval,
     /// What is known of its surface.
     pub surface: SurfaceState,
+    /// The surface approved for it as it stands.
+    pub offered: Option<Surface>,
     /// The program, for a server that is one.
     pub program: Option<Result<Program, PlanError>>,
     /// The runner that starts it.
@@ -152,9 +155,10 @@ impl Candidate {
         }
         let found = program.as_ref().and_then(|program| program.as_ref().ok());
         let approval = approvals.check(&alias, &declaration, found);
+        let offered = approvals.surface(&digest);
         let surface = match &approval {
             _ if matches!(declaration.server, Server::Http(_)) => SurfaceState::Unknown,
-            Approval::Given if approvals.surface(&digest).is_some() => SurfaceState::Approved,
+            Approval::Given if offered.is_some() => SurfaceState::Approved,
             Approval::Given => SurfaceState::Unapproved,
             _ if approvals.latest_surface(&alias).is_some() => SurfaceState::Changed,
             _ => SurfaceState::Unknown,
@@ -182,6 +186,7 @@ impl Candidate {
             digest,
             approval,
             surface,
+            offered,
             program,
             runner,
             verdict,

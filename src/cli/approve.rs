@@ -78,7 +78,7 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
 
 /// Whether runs saw something of the surface that is not what was approved.
 fn waits(state: &State, candidate: &Candidate) -> Result<bool, Error> {
-    let waiting = pending::read(state, &candidate.digest)?;
+    let waiting = pending::read(state, &candidate.digest, candidate.offered.as_ref())?;
     Ok(waiting.is_some_and(|waiting| waiting.withheld() > 0))
 }
 

@@ -70,9 +70,10 @@ fn servers() -> Result<Running, Error> {
         }
         let home = digest::launch(&declaration.server);
         let digest = digest::digest(declaration);
-        let waiting = pending::read(&state, &digest)?;
+        let approved = approvals.surface(&digest);
+        let waiting = pending::read(&state, &digest, approved.as_ref())?;
         let withheld = waiting.map_or(0, |waiting| waiting.withheld());
-        let surface = match (approvals.surface(&digest), withheld) {
+        let surface = match (approved, withheld) {
             (None, _) => "withheld",
             (Some(_), 0) => "offered",
             (Some(_), _) => "partly-withheld",

@@ -65,7 +65,7 @@ pub(super) fn transport(declaration: &Declaration) -> &'static str {
 /// # Errors
 /// What runs kept of it cannot be read.
 pub(super) fn surface(candidate: &Candidate, state: &State) -> Result<SurfaceState, RunError> {
-    let waiting = pending::read(state, &candidate.digest)?;
+    let waiting = pending::read(state, &candidate.digest, candidate.offered.as_ref())?;
     let waits = waiting.is_some_and(|waiting| waiting.withheld() > 0);
     Ok(match candidate.surface {
         SurfaceState::Approved if waits => SurfaceState::Changed,

@@ -127,10 +127,11 @@ pub(super) fn run(args: &ToolsArgs) -> ExitCode {
 fn found(alias: &Alias) -> Result<Found, Error> {
     let state = State::open(&facts::person()?)?;
     let digest = digest::digest(state.read()?.get(alias)?);
+    let approved = Approvals::surface_of(&state, alias, &digest)?;
     Ok(Found {
         alias: alias.clone(),
-        approved: Approvals::surface_of(&state, alias, &digest)?,
-        waiting: pending::read(&state, &digest)?.filter(|waiting| !waiting.is_empty()),
+        waiting: pending::read(&state, &digest, approved.as_ref())?,
+        approved,
         digest,
     })
 }

@@ -329,17 +329,9 @@ impl Locked<'_> {
     /// # Errors
     /// As [`Locked::write`].
     pub(crate) fn write_in(&self, folder: &str, name: &str, text: &str) -> Result<(), FileError> {
-        match self.folder.folder(folder, true)? {
-            Some(inner) => {
-                remove_half_written(&inner);
-                write(&inner, name, text)
-            }
-            None => Err(FileError::io(
-                &self.folder.path.join(folder),
-                "made",
-                Errno::ENOENT,
-            )),
-        }
+        let inner = self.folder.make(folder)?;
+        remove_half_written(&inner);
+        write(&inner, name, text)
     }
 
     /// Removes a file of a directory inside, where it is there.
@@ -347,13 +339,25 @@ impl Locked<'_> {
     /// # Errors
     /// The system said no.
     pub(crate) fn remove_in(&self, folder: &str, name: &str) -> Result<(), FileError> {
-        let Some(inner) = self.folder.folder(folder, false)? else {
-            return Ok(());
-        };
-        match unlinkat(&inner.fd, name, UnlinkatFlags::NoRemoveDir) {
-            Ok(()) | Err(Errno::ENOENT) => Ok(()),
-            Err(error) => Err(FileError::io(&inner.path.join(name), "removed", error)),
+        match self.folder.folder(folder, false)? {
+            Some(inner) => remove(&inner, name),
+            None => Ok(()),
         }
+    }
+
+    /// Removes a file of the directory, if it is there.
+    ///
+    /// # Errors
+    /// The system said no.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), FileError> {
+        remove(self.folder, name)
+    }
+}
+
+fn remove(folder: &Folder, name: &str) -> Result<(), FileError> {
+    match unlinkat(&folder.fd, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(error) => Err(FileError::io(&folder.path.join(name), "removed", error)),
     }
 }
 

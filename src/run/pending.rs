@@ -3,7 +3,9 @@
 //!
 //! A run writes it when what it withholds is news; `supervisor tools ALIAS --pending` and the rows
 //! of `list`, `get` and `ps` read it, so that nothing has to be started to see it. Each list stands
-//! as the last run that saw it left it. An answer to the second question forgets all of it.
+//! as the last run that saw it left it. An answer to the second question forgets all of it; a run
+//! that goes by an answer before may write it anew, so what is approved now is passed over where it
+//! is read.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,8 +102,16 @@ impl Waiting {
         self
     }
 
-    /// Whether nothing waits.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// What of it still waits, where this is approved: a run that began before may have withheld
+    /// what is approved since, and miss what is not any more.
+    fn but(mut self, approved: &Surface) -> Self {
+        self.withheld.retain(|item| !approved.contains(item));
+        let named = |gone: &Gone| approved.forms(gone.kind, &gone.name).next().is_some();
+        self.gone.retain(named);
+        self
+    }
+
+    fn is_empty(&self) -> bool {
         self.withheld.is_empty() && self.gone.is_empty()
     }
 }
@@ -110,16 +120,32 @@ fn name(digest: &Digest) -> String {
     format!("{digest}.json")
 }
 
-/// What waits for an answer of that declaration.
+/// What waits for an answer of that declaration, beside what is approved of its surface now; `None`
+/// where nothing does.
 ///
 /// # Errors
 /// A file that cannot be trusted or read.
-pub(crate) fn read(state: &State, digest: &Digest) -> Result<Option<Waiting>, RunError> {
-    let folder = match state.folder() {
+pub(crate) fn read(
+    state: &State,
+    digest: &Digest,
+    approved: Option<&Surface>,
+) -> Result<Option<Waiting>, RunError> {
+    let Some(folder) = folder(state)? else {
+        return Ok(None);
+    };
+    let waiting = read_in(&folder, digest)?.map(|waiting| match approved {
+        Some(approved) => waiting.but(approved),
+        None => waiting,
+    });
+    Ok(waiting.filter(|waiting| !waiting.is_empty()))
+}
+
+/// Where the files stand, if any was written.
+fn folder(state: &State) -> Result<Option<Folder>, RunError> {
+    Ok(match state.folder() {
         Some(folder) => folder.folder(FOLDER, false)?,
         None => None,
-    };
-    folder.map_or(Ok(None), |folder| read_in(&folder, digest))
+    })
 }
 
 fn read_in(folder: &Folder, digest: &Digest) -> Result<Option<Waiting>, RunError> {
@@ -149,7 +175,10 @@ pub(crate) fn saw(
     pending: &Pending,
     now: Timestamp,
 ) -> Result<(), RunError> {
-    let before = read(state, digest)?;
+    let before = match folder(state)? {
+        Some(folder) => read_in(&folder, digest)?,
+        None => None,
+    };
     if before.is_none() && pending.withheld.is_empty() && pending.gone.is_empty() {
         return Ok(());
     }
@@ -178,9 +207,14 @@ pub(crate) fn saw(
 /// # Errors
 /// The system said no.
 pub(crate) fn forget(state: &State, digest: &Digest) -> Result<(), RunError> {
-    let Some(folder) = state.folder() else {
+    let Some(folder) = folder(state)? else {
         return Ok(());
     };
+    // The lock of `saw`: a run that is writing has read what is removed here.
     let locked = folder.lock_within(PATIENCE)?;
-    Ok(locked.remove_in(FOLDER, &name(digest))?)
+    Ok(locked.remove(&name(digest))?)
 }
+
+#[cfg(test)]
+#[path = "pending_tests.rs"]
+mod tests;
