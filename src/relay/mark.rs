@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::gate::Gate;
 use super::ledger::Asked;
+use super::params::Pairs;
 use super::refused;
 use super::splice::{self, Edits, members};
 
@@ -22,7 +23,7 @@ const FLAG: &str = "supervisor/untrusted";
 /// Levels of a result that are looked into; content as the protocol has it needs six.
 const DEEPEST: usize = 16;
 /// What takes the place of what lies deeper: a text that cannot be marked does not pass.
-const LEFT_OUT: &str = r#"{"type":"text","text":"supervisor left out what stood here: it nests too deep to be marked as untrusted"}"#;
+const LEFT_OUT: &str = r#"{"type":"text","text":"supervisor left out what stood here: it cannot be marked as untrusted"}"#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +107,20 @@ impl Marking<'_> {
         false
     }
 
+    /// The members of an object; what only some readers can read goes, in favour of `new`.
+    fn read<'b>(&mut self, value: &'b RawValue, new: &str) -> Option<Vec<(String, &'b RawValue)>> {
+        let json = value.get();
+        if !json.starts_with('{') {
+            return Some(Vec::new());
+        }
+        if let Ok(Pairs(all)) = serde_json::from_str(json) {
+            return Some(all);
+        }
+        self.edits.replace(self.line, json, new.to_owned());
+        self.leave("unreadable");
+        None
+    }
+
     /// A block of content, or several, so many levels into the result.
     fn blocks(&mut self, value: &RawValue, depth: usize) {
         if !self.reaches(value, depth) {
@@ -119,7 +134,7 @@ impl Marking<'_> {
                 .for_each(|block| self.blocks(block, depth));
             return;
         }
-        for (name, value) in members(value.get()) {
+        for (name, value) in self.read(value, LEFT_OUT).unwrap_or_default() {
             match name.to_ascii_lowercase().as_str() {
                 "text" => self.text(value),
                 "resource" => self.contents(value, depth),
@@ -141,7 +156,7 @@ impl Marking<'_> {
             all.into_iter().for_each(|one| self.contents(one, depth));
             return;
         }
-        let all = members(value.get());
+        let all = self.read(value, LEFT_OUT).unwrap_or_default();
         let kind = all
             .iter()
             .rfind(|(name, _)| name == "mimeType")
@@ -169,8 +184,10 @@ impl Marking<'_> {
             return;
         }
         let depth = depth.saturating_add(1);
-        let all = members(result.get());
         let before = (self.texts, self.unmarked.len());
+        let Some(all) = self.read(result, &format!(r#"{{"content":[{LEFT_OUT}]}}"#)) else {
+            return;
+        };
         for (name, value) in &all {
             match name.to_ascii_lowercase().as_str() {
                 "content" | "messages" => self.blocks(value, depth),

@@ -175,6 +175,31 @@ fn what_nests_too_deep_to_be_marked_is_left_out() {
     assert_eq!(result["isError"], false);
 }
 
+/// Half a character in a name: some readers take it for one, and read the text beside it.
+#[test]
+fn what_only_some_readers_read_is_left_out() {
+    let block = r#"{"type":"text","text":"evil","\ud800":1}"#;
+    for result in [
+        format!(r#"{{"content":[{block}]}}"#),
+        format!(r#"{{"messages":[{{"role":"user","content":{block}}}]}}"#),
+        format!(r#"{{"contents":[{block}]}}"#),
+        r#"{"content":[{"type":"text","text":"evil"}],"\ud800":1}"#.to_owned(),
+        r#"{"result":{"content":[{"type":"text","text":"evil"}],"\ud800":1}}"#.to_owned(),
+    ] {
+        let got = written(&result);
+        let read: Value = serde_json::from_str(&got).unwrap();
+        assert!(!got.contains("evil"), "{got}");
+        assert!(got.contains("supervisor left out"), "{got}");
+        assert!(read["result"].is_object(), "{got}");
+    }
+    let read: Value =
+        serde_json::from_str(&written(&format!(r#"{{"content":[{block}]}}"#))).unwrap();
+    assert_eq!(
+        read["result"]["_meta"][FLAG],
+        json!({"texts": 0, "unmarked": ["unreadable"]})
+    );
+}
+
 #[test]
 fn nothing_changes_where_nothing_is_set_or_nothing_is_text() {
     let mut off = play(|_| ());
