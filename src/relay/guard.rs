@@ -167,7 +167,8 @@ impl Gate {
             pass => return pass,
         }
         let templates = self.present.of(Kind::Template);
-        if !templates.is_whole() {
+        // One that is not known may be the one it is of, and withheld.
+        if !templates.names_all() {
             return Pass::Unseen;
         }
         let of_uri = templates

@@ -143,6 +143,12 @@ impl Listed {
         self.chain == Chain::Whole
     }
 
+    /// Whether [`Listed::names`] are all that it lists.
+    pub(super) fn names_all(&self) -> bool {
+        let long = |key: &Key| matches!(key, Key::Long(_));
+        self.is_whole() && self.names.len() < NAMES && !self.names.keys().any(long)
+    }
+
     /// The names that were seen but for long ones, and whether each is offered.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, bool)> {
         self.names.iter().filter_map(|(key, form)| match key {
