@@ -2,6 +2,7 @@
 //!
 //! No test asserts how long something takes, only that it ends.
 
+mod keeper;
 mod support;
 
 use std::future::poll_fn;
