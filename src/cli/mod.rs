@@ -61,6 +61,7 @@ use policy_args::PolicyArgs;
 use prepare::PrepareArgs;
 use tools::ToolsArgs;
 
+use crate::confine::linux::apply;
 use crate::declaration::Alias;
 use crate::launch::spawn::{Shim, Side};
 
@@ -77,6 +78,10 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     // The bundled server of `try` and `doctor`.
     if let Some(code) = crate::probe::server::hidden(&words) {
         return code;
+    }
+    // For all that start a server: they wait for what confines it.
+    if let Err(error) = apply::own_state() {
+        return render::failure("cannot take what a run needs", &error);
     }
     // Read by grammars of their own.
     match words.as_slice() {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::args_run::RunArgs;
 use super::ended::Record;
 use crate::cli::render;
-use crate::confine::linux::apply;
 use crate::declaration::Tools;
 use crate::declaration::store::State;
 use crate::error::Error;
@@ -34,9 +33,6 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
         Err(error) => return render::failure("cannot start", &error),
     };
     // What the server starts and leaves is this process's to end.
-    if let Err(error) = apply::own_state() {
-        return render::failure("cannot take what a run needs", &error);
-    }
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }

@@ -130,6 +130,8 @@ impl Status {
 
 /// The first process.
 fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, Failed> {
+    // Forked, it has what the caller started the supervisor with.
+    apply::own_state().at(Step::Stage)?;
     // Before anything blocks: the supervisor may be killed now.
     apply::own_name().at(Step::Stage)?;
     apply::close_descriptors_at_exec();

@@ -60,8 +60,6 @@ pub(crate) struct Told {
 /// # Errors
 /// The system says no, or the child ended without a word.
 pub(crate) fn rerun(explanation: &Explanation, limit: Duration) -> io::Result<Rerun> {
-    // Children that are waited for, whatever the caller ignores.
-    apply::own_state().map_err(io::Error::other)?;
     let (mut hear, tell) = io::pipe()?;
     let (go, mut held) = io::pipe()?;
     let mut child = Command::new("/proc/self/exe")

@@ -69,6 +69,55 @@ fn e3_starts_clean() {
     }
 }
 
+/// What callers were seen to leave: children that nobody waits for, few descriptors.
+const STATES: [&str; 2] = ["trap '' CHLD", "ulimit -Sn 64"];
+
+#[test]
+fn e3_what_the_caller_ignores_or_is_held_to_keeps_no_server_from_its_end() {
+    let context = TestContext::ordinary();
+    let file = context.make_file("home/receipt.json", "");
+    let supervisor = TestContext::program("supervisor");
+    context.approved("s", &[], &["/bin/sh", "-c", "read x; exit 7"]);
+    for state in STATES {
+        // Forked and executed: with a descriptor of the caller's the shim is executed.
+        for line in ["run s", "run s --receipt-fd 9 9>\"$RECEIPT\""] {
+            let mut command = context.command("/bin/sh");
+            command
+                .args(["-c", &format!("{state}; exec {supervisor} {line}")])
+                .env("RECEIPT", &file);
+            let mut host = Host::start(command);
+            host.write(b"{}\n");
+            let (code, words) = host.end();
+            assert_eq!(code, 7, "{state}, {line}: {words}");
+        }
+    }
+}
+
+#[test]
+fn e3_what_the_caller_ignores_keeps_no_command_from_its_end() {
+    let context = TestContext::ordinary();
+    let supervisor = TestContext::program("supervisor");
+    let server = TestContext::program("fixture-server");
+    context.approved("s", &[], &[&server, "echo"]);
+    for state in STATES {
+        for line in ["explain s", "prepare s", "why s", "tools s"] {
+            let mut command = context.command("/bin/sh");
+            command.args(["-c", &format!("{state}; exec {supervisor} {line}")]);
+            let output = command.output().unwrap();
+            assert!(
+                output.status.success(),
+                "{state}, {line}: {}",
+                stderr(&output)
+            );
+        }
+        let mut command = context.command("/bin/sh");
+        let approve = format!("{state}; exec {supervisor} approve s --surface");
+        command.args(["-c", &approve]);
+        let (code, screen) = context.terminal(command, "y");
+        assert_eq!(code, 0, "{state}: {screen}");
+    }
+}
+
 #[test]
 fn s2_a_loader_variable_does_not_act_before_the_confinement() {
     let context = TestContext::ordinary();

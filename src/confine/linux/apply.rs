@@ -238,7 +238,7 @@ pub fn reset_signals(own: &OwnStatus) -> Result<(), ApplyError> {
 /// SIGILL, SIGFPE, SIGSEGV as bits of a mask.
 const FAULTS: u64 = 1 << 3 | 1 << 7 | 1 << 10;
 
-/// What the supervisor itself needs of a caller: no blocked signal (it would not end when told
+/// What the supervisor needs of its caller, and what confines, which is forked from it or executed: no blocked signal (it would not end when told
 /// to), children that are waited for (an ignored `SIGCHLD` reaps them unseen), and all the
 /// descriptors it may have.
 pub fn own_state() -> Result<(), ApplyError> {
