@@ -38,7 +38,7 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     }
     let code = runtime.block_on(start_and_relay(args, named, shim));
     // Again: for an end without a server, or without its own end.
-    match descendants::sweep() {
+    match descendants::sweep(descendants::AT_LEISURE) {
         Ok(()) => code,
         Err(error) => render::failure("R2", &error),
     }
@@ -204,7 +204,7 @@ async fn relay_messages(begun: Begun) -> ExitCode {
     let relayed = relay::relay(host, server, &mut run, &settings).await;
     if relayed.is_err() {
         // Nothing of it writes while it is looked at; what is left is said at the very end.
-        let _ = descendants::sweep();
+        let _ = descendants::sweep(descendants::AT_ONCE);
     }
     // Looked at as long as the run holds the home: another start may empty the temporary
     // directory after.

@@ -235,7 +235,7 @@ fn steadied_by(explanation: &Explanation) -> Option<String> {
 }
 
 fn sweep() {
-    if let Err(error) = descendants::sweep() {
+    if let Err(error) = descendants::sweep(descendants::AT_LEISURE) {
         render::note(&format!("R2: {error}"));
     }
 }

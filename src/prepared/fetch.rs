@@ -264,10 +264,10 @@ fn greet(
         start: limit,
         interrupted,
         progress,
-        after_server: || drop(descendants::sweep()),
+        after_server: || drop(descendants::sweep(descendants::AT_LEISURE)),
     };
     let once = runtime.block_on(read::greet(start, &settings, LINES));
-    descendants::sweep().map_err(failed)?;
+    descendants::sweep(descendants::AT_LEISURE).map_err(failed)?;
     once
 }
 

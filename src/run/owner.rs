@@ -33,7 +33,7 @@ impl Owner for Run {
     }
 
     fn server_ended(&mut self) {
-        if let Err(error) = descendants::sweep() {
+        if let Err(error) = descendants::sweep(descendants::AT_ONCE) {
             (self.say)(&format!("R2: {error}"));
         }
     }

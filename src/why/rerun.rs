@@ -143,10 +143,10 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
         start: limit,
         interrupted: &AtomicBool::new(false),
         progress: &tell,
-        after_server: || drop(descendants::sweep()),
+        after_server: || drop(descendants::sweep(descendants::AT_LEISURE)),
     };
     let once = runtime.block_on(read::once(start, &settings, LINES));
-    descendants::sweep().map_err(failed)?;
+    descendants::sweep(descendants::AT_LEISURE).map_err(failed)?;
     let once = once?;
     let cut = |line: String| line.chars().take(LINE).collect();
     Ok(Told {

@@ -7,7 +7,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use crate::attack::{Attack, Victim, WITHOUT, at};
-use crate::support::{TestContext, Who, is_root, stderr, stdout};
+use crate::support::{Host, TestContext, Who, is_root, stderr, stdout};
 
 /// The standings that `explain` gives, by number.
 fn standings(context: &TestContext) -> Value {
@@ -83,6 +83,50 @@ fn what_is_not_held_is_not_claimed() {
     }
     for promise in ["P1", "P2", "P4", "N2", "E1", "E2", "R3", "R4", "S5"] {
         assert_eq!(state(&not, promise), "held", "{promise}");
+    }
+}
+
+/// Forty processes that each start one in a session of its own and end, until a file `stop` is there;
+/// those that were let live for five minutes say so.
+const CHAINS: &str = r#"
+import os, time
+until = time.monotonic() + 300
+def chain():
+    while not os.path.exists("stop"):
+        if time.monotonic() > until:
+            open("lived", "w")
+            break
+        if os.fork():
+            break
+        os.setsid()
+    os._exit(0)
+for _ in range(40):
+    if not os.fork():
+        chain()
+print('{"jsonrpc":"2.0","method":"begun"}', flush=True)
+"#;
+
+/// R2 is given up here; the supervisor's own end is not. Processes that are never those of a moment
+/// ago are killed for as long as there is a bound to it, and not until they end by themselves.
+#[test]
+fn r2_what_multiplies_does_not_keep_the_supervisor_from_its_end() {
+    let context = TestContext::ordinary();
+    let dir = context.make_directory("dir");
+    let script = context.make_file("dir/chains.py", CHAINS);
+    let flags = [&["--dir", dir.to_str().unwrap()][..], &WITHOUT].concat();
+    context.approved("probe", &flags, &["python3", script.to_str().unwrap()]);
+    let mut host = Host::start(context.without_namespaces(&["run", "probe"]));
+    assert_eq!(host.message()["method"], "begun");
+    let (code, words) = host.end();
+    let lived = dir.join("lived").exists();
+    fs::write(dir.join("stop"), "").unwrap();
+    assert!(!lived, "it waited until they ended by themselves");
+    match code {
+        0 => assert!(!words.contains("R2:"), "{words}"),
+        _ => {
+            assert_eq!(code, 125, "{words}");
+            assert!(words.contains("R2:"), "{words}");
+        }
     }
 }
 
