@@ -25,6 +25,7 @@ const EMPTY: &str = "!<arch>\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/build.rs");
+    println!("cargo::rustc-check-cfg=cfg(linked_static)");
     let says = |name: &str| env::var(name).unwrap_or_default();
     let native = says("TARGET") == says("HOST");
     if !native || says("CARGO_CFG_TARGET_OS") != "linux" || says("CARGO_CFG_TARGET_ENV") != "gnu" {
@@ -43,6 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let all = format!("GROUP ( {} )\n", archives.join(" "));
     fs::write(directory.join("libc.a"), all)?;
+    // What the program may do at its very beginning depends on it.
+    println!("cargo::rustc-cfg=linked_static");
     println!("cargo::rustc-link-arg-bins=-static-pie");
     println!("cargo::rustc-link-arg-bins=-L{}", directory.display());
     Ok(())

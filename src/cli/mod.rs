@@ -132,12 +132,14 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Whether the words ask for a server to be started. Not with `--receipt-fd`: the shim must not have
+/// Whether the words ask for a server to be started. Not where a loader has been at work, which may
+/// have brought in what the caller names (`LD_PRELOAD`): a fork would have it too. Not with `--receipt-fd`: the shim must not have
 /// the caller's descriptor, and none of ours may have the number that the caller names.
 fn forks_at_once(words: &[OsString]) -> bool {
+    const STATIC: bool = cfg!(any(linked_static, target_feature = "crt-static"));
     let descriptor = |word: &OsString| word.as_bytes().starts_with(b"--receipt-fd");
     match words {
-        [_, command, rest @ ..] => command == "run" && !rest.iter().any(descriptor),
+        [_, command, rest @ ..] => STATIC && command == "run" && !rest.iter().any(descriptor),
         _ => false,
     }
 }

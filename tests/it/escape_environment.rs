@@ -179,6 +179,36 @@ fn s2_what_confines_holds_nothing_of_the_callers() {
     }
 }
 
+#[test]
+fn s2_what_confines_is_forked_of_a_static_program_alone() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.approved("s", &[], &[&program, "echo"]);
+    let mut host = context.host("s");
+    host.initialize();
+    let confine = below(host.id());
+    let line = fs::read(format!("/proc/{}/cmdline", confine[0])).unwrap();
+    let executed = line
+        .split(|byte| *byte == 0)
+        .any(|word| word == b"__confine");
+    let loaded = names_a_loader(&fs::read(TestContext::program("supervisor")).unwrap());
+    assert_eq!(executed, loaded);
+    let claimed = cfg!(any(linked_static, target_feature = "crt-static"));
+    assert_eq!(loaded, !claimed, "linked otherwise than the build says");
+    host.end();
+}
+
+/// Whether a program of 64 bits has a segment `PT_INTERP` (`elf(5)`).
+fn names_a_loader(elf: &[u8]) -> bool {
+    let number = |at: usize, length: usize| {
+        let bytes = elf[at..at + length].iter().rev();
+        bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (start, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    assert_eq!(elf[..5], *b"\x7fELF\x02");
+    (0..count).any(|segment| number(start + segment * size, 4) == 3)
+}
+
 /// Processes of ours that wait beside a server.
 const WAITING: usize = 1;
 
