@@ -43,7 +43,7 @@ use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
-use crate::confine::spec::{Begin, Ids, Loan, Place};
+use crate::confine::spec::{Begin, Ids, Loan, Place, Step};
 use crate::confine::specify::specify;
 use crate::declaration::{Alias, Digest, LaunchDigest, Network, Stdio};
 use crate::error::Error;
@@ -162,7 +162,8 @@ pub(crate) fn prepare_with(
     let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
-    shim.begin(begin(&declared, ids))?;
+    let begin = begin(&declared, ids);
+    let begun = shim.begin(begin);
     let system = facts::system()?;
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
@@ -178,7 +179,16 @@ pub(crate) fn prepare_with(
         .check(&request.alias, &asked.declaration, found);
     let plan = resolve::resolve(home, &declared, &facts, &asked.others)?;
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
-    let kernel = kernel::facts(shim.begun()?, ids, kept, cgroup);
+    let begun = match begun.and_then(|()| shim.begun()) {
+        // Forked, and not able to forget: one that is executed has nothing to.
+        Err(LaunchError::Step { failed }) if failed.step == Step::Environment => {
+            shim = executed().map_err(LaunchError::Spawn)?;
+            shim.begin(begin)?;
+            shim.begun()?
+        }
+        begun => begun?,
+    };
+    let kernel = kernel::facts(begun, ids, kept, cgroup);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
     let program = Ran {

@@ -198,6 +198,29 @@ fn s2_what_confines_is_forked_of_a_static_program_alone() {
     host.end();
 }
 
+#[test]
+fn s2_what_confines_is_executed_where_it_cannot_forget() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let program = TestContext::program("fixture-server");
+        context.approved("s", &[], &[&program, "echo"]);
+        let mut command = context.command(&TestContext::program("fixture-probe"));
+        command.args(["without-memory", &TestContext::program("supervisor")]);
+        command.args(["run", "s"]);
+        let mut host = Host::start(command);
+        host.initialize();
+        let confine = below(host.id());
+        assert_eq!(confine.len(), WAITING, "{confine:?}");
+        let line = fs::read(format!("/proc/{}/cmdline", confine[0])).unwrap();
+        assert!(
+            line.split(|byte| *byte == 0)
+                .any(|word| word == b"__confine")
+        );
+        let (code, words) = host.end();
+        assert_eq!(code, 0, "{words}");
+    }
+}
+
 /// Whether a program of 64 bits has a segment `PT_INTERP` (`elf(5)`).
 fn names_a_loader(elf: &[u8]) -> bool {
     let number = |at: usize, length: usize| {
