@@ -184,7 +184,7 @@ impl Log {
             let before = head.bytes;
             let (lines, count) = self.lines(&mut head)?;
             if count == 0 {
-                self.rotate(&mut head)?;
+                self.rotate(locked, &mut head)?;
                 continue;
             }
             let failed = self.failed(&name(head.file));
@@ -224,11 +224,13 @@ impl Log {
         Ok((lines, count))
     }
 
-    /// The next file.
-    fn rotate(&mut self, head: &mut Head) -> Result<(), AuditError> {
+    /// The next file. The head says so before the oldest goes and before a line is in it: where this
+    /// process is killed meanwhile, the next one goes on from there.
+    fn rotate(&mut self, locked: &File, head: &mut Head) -> Result<(), AuditError> {
         head.file = head.file.saturating_add(1);
         head.bytes = self.follow_head(head)?;
-        self.drop_oldest(head)
+        write_head(locked, head).map_err(self.failed(HEAD))?;
+        self.drop_oldest(locked, head)
     }
 
     /// Holds the file that the head names; how long it is.
@@ -287,8 +289,9 @@ impl Log {
         Ok(())
     }
 
-    /// Removes the oldest files beyond those that are kept.
-    fn drop_oldest(&self, head: &mut Head) -> Result<(), AuditError> {
+    /// Removes the oldest files beyond those that are kept; where the log begins then is in the head
+    /// before.
+    fn drop_oldest(&self, locked: &File, head: &mut Head) -> Result<(), AuditError> {
         let files = files(&self.folder)?;
         let over = files.len().saturating_sub(KEPT);
         for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
@@ -300,6 +303,7 @@ impl Log {
                 return Ok(());
             };
             head.first = line.seq;
+            write_head(locked, head).map_err(self.failed(HEAD))?;
             self.folder.remove(name)?;
         }
         Ok(())

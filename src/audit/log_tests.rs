@@ -119,6 +119,44 @@ fn it_is_rotated_and_the_chain_goes_on() {
     assert_eq!(home.damage().len(), 2);
 }
 
+/// What stands on the disk where a process is killed at any point of a rotation.
+#[test]
+fn a_rotation_whose_writer_was_killed_is_no_damage() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    log.rotate = 2_000;
+    while files(&log.folder).unwrap().len() < KEPT {
+        put(&mut log, "c").unwrap();
+    }
+    let oldest = home.path(&name(1));
+    let kept = fs::read(&oldest).unwrap();
+    // Killed when all of it was done but the line that it was for.
+    let locked = log.lock(1).unwrap().unwrap();
+    let mut head = read_head(&locked).unwrap().unwrap().unwrap();
+    log.follow_head(&head).unwrap();
+    log.rotate(&locked, &mut head).unwrap();
+    drop((locked, log));
+    assert!(!oldest.exists());
+    assert_eq!(home.damage(), []);
+    // Before the oldest went.
+    fs::write(&oldest, kept).unwrap();
+    fs::set_permissions(&oldest, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(home.damage(), []);
+    // After the line, before the head said so.
+    let before = fs::read(home.path("head")).unwrap();
+    put(&mut home.log("a"), "d").unwrap();
+    fs::write(home.path("head"), before).unwrap();
+    let mut log = home.log("a");
+    log.rotate = 2_000;
+    for _ in 0..30 {
+        put(&mut log, "e").unwrap();
+    }
+    assert_eq!(home.damage(), []);
+    assert!(!oldest.exists(), "the next rotation takes it along");
+    let (lines, _) = home.reader().lines().unwrap();
+    assert!(codes(&lines).contains(&"d"));
+}
+
 /// Where the log begins must be known: what cannot be read is no place to begin.
 #[test]
 fn what_is_damaged_is_not_dropped_with_the_oldest() {

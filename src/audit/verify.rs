@@ -155,13 +155,14 @@ impl Look {
 
     fn first(&mut self, file: &str, number: usize, line: &Line) {
         let first = self.head.first;
-        if line.seq != first {
+        // Earlier ones are of a file that was to be removed, by a process that was killed before.
+        if line.seq > first {
             let what = format!(
                 "the log begins with line {}, not {first}: lines before it are missing",
                 line.seq
             );
             self.blame(file, number, what);
-        } else if first == 1 && line.prev != NOTHING {
+        } else if line.seq == 1 && line.prev != NOTHING {
             self.blame(file, number, "the first line follows another".to_owned());
         }
     }
