@@ -267,10 +267,21 @@ impl LaunchError {
             } => instead(alias, promises, cure.as_ref()),
             Self::Receipt { .. } => "supervisor run --help".to_owned(),
             Self::ForeignHome { path, .. } => format!("rm -r {}", crate::text::path(path)),
-            Self::Step { .. } | Self::Unconfirmed(_) => {
+            Self::Step { .. } | Self::Unconfirmed(_) | Self::Watch(_) => {
                 "supervisor doctor   # shows what this machine can confine".to_owned()
             }
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_watched_names_the_next_command() {
+        let error = LaunchError::Watch(io::ErrorKind::PermissionDenied.into());
+        assert!(error.hint().unwrap().starts_with("supervisor doctor"));
     }
 }

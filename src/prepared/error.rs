@@ -27,6 +27,8 @@ pub enum PrepareError {
     /// What was fetched cannot be looked at.
     #[error("what was fetched cannot be looked at: {}", text::path(path))]
     Look {
+        /// Which.
+        alias: Alias,
         /// The home.
         path: PathBuf,
         /// What the system said.
@@ -73,12 +75,27 @@ impl PrepareError {
     /// The next command.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotUp { alias, trouble, .. } => Some(match trouble {
+        Some(match self {
+            Self::NotUp { alias, trouble, .. } => match trouble {
                 Trouble::Interrupted => format!("supervisor prepare {alias}   # goes on"),
                 _ => format!("supervisor why {alias}"),
-            }),
-            Self::Look { .. } => None,
-        }
+            },
+            Self::Look { alias, .. } => format!("supervisor prepare {alias}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_looked_at_names_the_next_command() {
+        let error = PrepareError::Look {
+            alias: "weather".parse().unwrap(),
+            path: "/home".into(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        assert_eq!(error.hint().as_deref(), Some("supervisor prepare weather"));
     }
 }

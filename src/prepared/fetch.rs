@@ -120,7 +120,7 @@ pub(crate) fn fetch(
     waiting: &Waiting<'_>,
 ) -> Result<Prepared, Error> {
     let permitted = launch::permit(launch::explain(person, &request(alias, Caches::Fill))?)?;
-    let filling = Filling::begin(state, permitted.explanation())?;
+    let filling = Filling::begin(state, alias, permitted.explanation())?;
     let (watch, limit) = (Watch::new(&filling, waiting), LONGEST);
     let tell = |told| watch.tell(told);
     let once = greet(
@@ -149,6 +149,7 @@ pub(crate) fn fetch(
 /// A home that is being filled.
 struct Filling<'a> {
     state: &'a State,
+    alias: &'a Alias,
     digest: Digest,
     home: PathBuf,
     identity: (u64, u64),
@@ -158,7 +159,7 @@ struct Filling<'a> {
 
 impl<'a> Filling<'a> {
     /// Makes the home, removes what an interrupted prepare put together, and says that it begins.
-    fn begin(state: &'a State, explanation: &Explanation) -> Result<Self, Error> {
+    fn begin(state: &'a State, alias: &'a Alias, explanation: &Explanation) -> Result<Self, Error> {
         let places = Places::of(explanation)?;
         let (digest, home) = (explanation.digest.clone(), explanation.plan.home.clone());
         // Made here, so that the record can name it.
@@ -168,9 +169,10 @@ impl<'a> Filling<'a> {
             &explanation.launch_digest,
             ids,
         )?);
-        let gone = || look(&home, std::io::ErrorKind::NotFound.into());
+        let gone = || look(alias, &home, std::io::ErrorKind::NotFound.into());
         let filling = Self {
             state,
+            alias,
             identity: tree::identity(&home).ok_or_else(gone)?,
             earlier: Record::read(state, &digest)?,
             digest,
@@ -180,7 +182,7 @@ impl<'a> Filling<'a> {
         let begun = |record: &Record| record.state == Standing::Begun;
         if filling.earlier.as_ref().is_some_and(begun) {
             let home = &filling.home;
-            tree::clear(home, &filling.places.trees).map_err(|error| look(home, error))?;
+            tree::clear(home, &filling.places.trees).map_err(|error| look(alias, home, error))?;
         }
         filling.write(Standing::Begun)?;
         Ok(filling)
@@ -197,7 +199,7 @@ impl<'a> Filling<'a> {
         let done = Done {
             answered,
             offline,
-            tree: tree.map_err(|error| look(&self.home, error))?,
+            tree: tree.map_err(|error| look(self.alias, &self.home, error))?,
         };
         self.write(Standing::Done(done.clone()))?;
         let before = self.earlier.as_ref();
@@ -211,8 +213,9 @@ impl<'a> Filling<'a> {
     }
 }
 
-fn look(home: &Path, source: std::io::Error) -> PrepareError {
+fn look(alias: &Alias, home: &Path, source: std::io::Error) -> PrepareError {
     PrepareError::Look {
+        alias: alias.clone(),
         path: home.to_owned(),
         source,
     }
