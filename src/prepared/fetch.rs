@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -139,7 +140,7 @@ pub(crate) fn fetch(
         let once = greet(person, alias, known, waiting.interrupted, &|_| {})?;
         once.trouble.is_none()
     };
-    let prepared = filling.end(failure.is_none(), offline)?;
+    let prepared = filling.end(failure.is_none(), offline, waiting.interrupted)?;
     match failure {
         Some(failure) => Err(failure.into()),
         None => Ok(prepared),
@@ -169,7 +170,7 @@ impl<'a> Filling<'a> {
             &explanation.launch_digest,
             ids,
         )?);
-        let gone = || look(alias, &home, std::io::ErrorKind::NotFound.into());
+        let gone = || look(alias, &home, ErrorKind::NotFound.into());
         let filling = Self {
             state,
             alias,
@@ -194,12 +195,26 @@ impl<'a> Filling<'a> {
     }
 
     /// Looks at what was fetched, and says that it was.
-    fn end(&self, answered: bool, offline: bool) -> Result<Prepared, Error> {
-        let tree = tree::hashed(&self.home, &self.places.holds);
+    fn end(
+        &self,
+        answered: bool,
+        offline: bool,
+        interrupted: &AtomicBool,
+    ) -> Result<Prepared, Error> {
+        let tree = tree::hashed(&self.home, &self.places.holds, tree::BYTES, interrupted);
+        let tree = tree.map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => PrepareError::NotUp {
+                alias: self.alias.clone(),
+                trouble: Trouble::Interrupted,
+                cause: None,
+                said: Vec::new(),
+            },
+            _ => look(self.alias, &self.home, error),
+        })?;
         let done = Done {
             answered,
             offline,
-            tree: tree.map_err(|error| look(self.alias, &self.home, error))?,
+            tree,
         };
         self.write(Standing::Done(done.clone()))?;
         let before = self.earlier.as_ref();

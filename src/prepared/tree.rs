@@ -15,6 +15,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ use crate::plan::links::without_links;
 
 /// So many entries are looked at.
 const ENTRIES: usize = 400_000;
+/// So many bytes are read: what a hash takes over a minute for is not worth it.
+pub(crate) const BYTES: u64 = 8 << 30;
 /// So many names of one directory are looked at.
 const NAMES: usize = 4_096;
 /// Bytes of one read.
@@ -79,17 +82,27 @@ pub(crate) fn size(home: &Path, places: &[String]) -> Size {
     size
 }
 
-/// How much lies below these places of a home, and what.
+/// How much lies below these places of a home, and what, so long as that is at most so many bytes.
 ///
 /// # Errors
-/// What is there cannot be read.
-pub(crate) fn hashed(home: &Path, places: &[String]) -> io::Result<Tree> {
+/// What is there cannot be read; [`ErrorKind::Interrupted`] where nobody waits any longer.
+pub(crate) fn hashed(
+    home: &Path,
+    places: &[String],
+    bytes: u64,
+    interrupted: &AtomicBool,
+) -> io::Result<Tree> {
     let mut size = Size::default();
     let mut lines = BTreeSet::new();
+    let mut left = Some(bytes);
     let whole = walk(home, places, |path, found| {
+        waited_for(interrupted)?;
         size.add(found);
         let content = if found.is_file() {
-            content(path)?
+            match content(path, &mut left, interrupted)? {
+                Some(content) => content,
+                None => return Ok(()),
+            }
         } else if found.is_symlink() {
             Sha256::digest(fs::read_link(path)?.as_os_str().as_bytes()).to_vec()
         } else {
@@ -109,7 +122,7 @@ pub(crate) fn hashed(home: &Path, places: &[String]) -> io::Result<Tree> {
     Ok(Tree {
         files: size.files,
         bytes: size.bytes,
-        sha256: whole.then(|| hex(&hash.finalize())),
+        sha256: (whole && left.is_some()).then(|| hex(&hash.finalize())),
     })
 }
 
@@ -156,7 +169,19 @@ fn walk(
     Ok(true)
 }
 
-fn content(path: &Path) -> io::Result<Vec<u8>> {
+fn waited_for(interrupted: &AtomicBool) -> io::Result<()> {
+    match interrupted.load(Ordering::Relaxed) {
+        true => Err(ErrorKind::Interrupted.into()),
+        false => Ok(()),
+    }
+}
+
+/// What a file holds; nothing where it, or one before it, had more than what may be read.
+fn content(
+    path: &Path,
+    left: &mut Option<u64>,
+    interrupted: &AtomicBool,
+) -> io::Result<Option<Vec<u8>>> {
     // Neither a link nor a FIFO that stands there since is waited for.
     let mut file = OpenOptions::new()
         .read(true)
@@ -164,13 +189,16 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
         .open(path)?;
     let mut hash = Sha256::new();
     let mut chunk = vec![0; CHUNK];
-    loop {
+    while let Some(may) = *left {
+        waited_for(interrupted)?;
         let count = file.read(&mut chunk)?;
         if count == 0 {
-            return Ok(hash.finalize().to_vec());
+            return Ok(Some(hash.finalize().to_vec()));
         }
         hash.update(chunk.get(..count).unwrap_or_default());
+        *left = may.checked_sub(u64::try_from(count).unwrap_or(u64::MAX));
     }
+    Ok(None)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -260,6 +288,27 @@ mod tests {
         list.iter().map(|&place| place.to_owned()).collect()
     }
 
+    fn whole(home: &Path, places: &[String]) -> io::Result<Tree> {
+        hashed(home, places, BYTES, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn a_tree_is_read_while_somebody_waits_and_so_far_as_it_may_be() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().canonicalize().unwrap();
+        for name in ["one", "two"] {
+            fs::write(home.join(name), vec![0; CHUNK]).unwrap();
+        }
+        let bytes = 2 * u64::try_from(CHUNK).unwrap();
+        let read = |bytes, stopped| hashed(&home, &places(&[""]), bytes, &AtomicBool::new(stopped));
+        let all = read(bytes, false).unwrap();
+        assert!(all.sha256.is_some());
+        let less = read(bytes - 1, false).unwrap();
+        assert_eq!((less.files, less.bytes, less.sha256), (2, bytes, None));
+        let error = read(bytes, true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+    }
+
     #[test]
     fn a_tree_is_counted_and_hashed_without_following_links() {
         let base = tempfile::tempdir().unwrap();
@@ -271,12 +320,12 @@ mod tests {
         symlink(base.path().join("secret"), package.join("link")).unwrap();
         symlink(base.path(), package.join("out")).unwrap();
         let holds = places(&[".npm/_npx", ".missing"]);
-        let first = hashed(&home, &holds).unwrap();
+        let first = whole(&home, &holds).unwrap();
         assert_eq!((first.files, first.bytes), (1, 3));
         assert_eq!(size(&home, &holds), Size { files: 1, bytes: 3 });
         let again = |change: &dyn Fn()| {
             change();
-            hashed(&home, &holds).unwrap().sha256
+            whole(&home, &holds).unwrap().sha256
         };
         let hash = first.sha256;
         assert!(hash.is_some());
