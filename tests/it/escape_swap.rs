@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use serde_json::Value;
 
+use crate::cli_policy_trust::Fleet;
 use crate::judge::Over;
-use crate::support::{TestContext, everybody, stderr};
+use crate::support::{Host, TestContext, everybody, stderr};
 
 /// Starts of each kind in the default set.
 const STARTS: u64 = 60;
@@ -153,5 +154,35 @@ fn s1_a_pinned_program_alone_runs() {
         let came = start_while_swapped(&TestContext::new(who), true);
         assert!(came.approved > 0 && came.changed > 0, "{came:?}");
         assert_eq!(came.other, 0);
+    }
+}
+
+/// A file of the system's that is replaced while servers start keeps none from it: what stands there
+/// is what they get.
+#[test]
+fn p1_a_system_file_that_is_replaced_refuses_no_start() {
+    for who in everybody() {
+        let Some(fleet) = Fleet::new(who) else {
+            continue;
+        };
+        let (file, new) = (fleet.at("../resolv.conf"), fleet.at("../resolv.conf.new"));
+        fs::create_dir_all(fleet.at("")).unwrap();
+        let over = Over::default();
+        thread::scope(|scope| {
+            let _ends = over.with_this();
+            scope.spawn(|| {
+                while !over.is() {
+                    fs::write(&new, "nameserver 192.0.2.1\n").unwrap();
+                    fs::rename(&new, &file).unwrap();
+                    thread::sleep(Duration::from_micros(300));
+                }
+            });
+            for number in 0..starts() / 2 {
+                let mut host = Host::start(fleet.command(&["run", "a"]));
+                let answer = host.initialize();
+                assert!(answer["result"].is_object(), "start {number}: {answer}");
+                host.end();
+            }
+        });
     }
 }

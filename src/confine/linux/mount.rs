@@ -115,8 +115,8 @@ impl Root {
         for name in DIRECTORIES {
             fs::create_dir(inside(Path::new(name)))?;
         }
-        for source in &root.ground.system {
-            source.bind(true, root.machine)?;
+        for source in &mut root.ground.system {
+            source.bind_current(machine)?;
         }
         root.own_proc()?;
         Ok(root)

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::apply::ApplyError;
 use super::close::{Machine, close};
@@ -19,6 +19,9 @@ use super::lend::Lent;
 use super::mount::{NONE, ROOT};
 use super::way::{inside, place};
 use crate::confine::spec::Inode;
+
+/// How often what is replaced while it is mounted is looked at again.
+const AGAIN: usize = 16;
 
 /// What is mounted for the server at a path.
 pub(super) struct Source {
@@ -92,32 +95,61 @@ impl Source {
     /// Mounts it, with all that is mounted in it, at its path in the new root.
     pub(super) fn bind(&self, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
         let at = inside(&self.path);
-        let mounted = place(&at, self.directory).and_then(|()| match &self.from {
-            From::Lent(lent) => lent.put(&at),
-            From::Held(file) => {
-                let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
-                if self.path.starts_with(ROOT) {
-                    // Its path leads into the new root by now.
-                    let from = format!("/proc/self/fd/{}", file.as_raw_fd());
-                    return Ok(mount(Some(from.as_str()), &at, NONE, flags, NONE)?);
-                }
-                // The way through /proc takes as long as the mount itself. What stands at the path
-                // now is mounted, and must be what was held.
-                mount(Some(&self.path), &at, NONE, flags, NONE)?;
-                match inode(&fs::symlink_metadata(&at)?) == self.inode {
-                    true => Ok(()),
-                    false => Err(io::Error::other("another stands there now")),
-                }
+        let mounted = place(&at, self.directory).and_then(|()| self.mount(&at));
+        match mounted.map_err(|error| held_error(&self.path, error))? {
+            true => self.close(&at, read_only, machine),
+            false => Err(self.replaced()),
+        }
+    }
+
+    /// The same for what every server gets of this system. A file of the system's is replaced by a
+    /// rename now and then (`resolv.conf`), and what was held has no name then, by which alone it can
+    /// be mounted: what stands there now is held in its place. Only the system can put it there.
+    pub(super) fn bind_current(&mut self, machine: Machine) -> Result<(), ApplyError> {
+        let at = inside(&self.path);
+        place(&at, self.directory).map_err(|error| held_error(&self.path, error))?;
+        for _ in 0..AGAIN {
+            let mounted = self.mount(&at);
+            if mounted.map_err(|error| held_error(&self.path, error))? {
+                return self.close(&at, true, machine);
             }
-        });
-        mounted.map_err(|error| held_error(&self.path, error))?;
+            umount2(&at, MntFlags::MNT_DETACH)?;
+            *self = Self::held(&self.path)?;
+        }
+        Err(self.replaced())
+    }
+
+    fn replaced(&self) -> ApplyError {
+        held_error(&self.path, io::Error::other("another stands there now"))
+    }
+
+    /// Whether it is what is mounted now: another may have been put at its path.
+    fn mount(&self, at: &Path) -> io::Result<bool> {
+        let file = match &self.from {
+            From::Lent(lent) => return lent.put(at).map(|()| true),
+            From::Held(file) => file,
+        };
+        let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+        if self.path.starts_with(ROOT) {
+            // Its path leads into the new root by now.
+            let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+            mount(Some(from.as_str()), at, NONE, flags, NONE)?;
+            return Ok(true);
+        }
+        // The way through /proc takes as long as the mount itself. What stands at the path now is
+        // mounted, and must be what was held.
+        mount(Some(&self.path), at, NONE, flags, NONE)?;
+        Ok(inode(&fs::symlink_metadata(at)?) == self.inode)
+    }
+
+    fn close(&self, at: &Path, read_only: bool, machine: Machine) -> Result<(), ApplyError> {
         match &self.from {
             From::Held(_) if machine.holds(self.inode) => match read_only {
                 // As its source is by now.
                 true => Ok(()),
-                false => machine.open(&at),
+                false => machine.open(at),
             },
-            _ => close(&at, read_only),
+            _ => close(at, read_only),
         }
     }
 }
