@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use nix::sys::ptrace;
@@ -106,6 +108,39 @@ fn r2_a_daemon_ends_with_the_run() {
             comes_true(|| daemons().is_empty()),
             "the daemon outlived the run"
         );
+    }
+}
+
+/// Starts that are killed.
+const KILLED: u64 = 300;
+
+/// A start has many processes on its way to a server, each of which is bound to the supervisor by
+/// other means: whenever that is killed, none of them stays, nor does a server.
+#[test]
+fn r2_nothing_stays_of_a_start_that_is_killed() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        // On the command line of what confines, which was forked, and of the server.
+        let alias = format!("killed-{}-{who:?}", std::process::id()).to_lowercase();
+        let program = TestContext::program("fixture-server");
+        context.approved(&alias, &[], &[&program, "ignore-eof", &alias]);
+        for number in 0..KILLED {
+            let mut command = context.supervisor(&["run", &alias]);
+            let nothing = Stdio::null;
+            command
+                .stdin(Stdio::piped())
+                .stdout(nothing())
+                .stderr(nothing());
+            let mut child = command.spawn().unwrap();
+            // Between nothing and longer than a start takes, in no order.
+            thread::sleep(Duration::from_micros(
+                number * 37 % KILLED * 20_000 / KILLED,
+            ));
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let gone = comes_true(|| with_word(&alias).is_empty());
+        assert!(gone, "left: {:?}", with_word(&alias));
     }
 }
 
