@@ -12,6 +12,7 @@ mod by_run;
 mod confirm;
 pub(crate) mod descendants;
 pub(crate) mod descriptor;
+mod enter;
 pub(crate) mod error;
 pub(crate) mod give;
 pub(crate) mod home;
@@ -34,6 +35,7 @@ use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
 use asked::Asked;
+pub use enter::namespaces_refused;
 pub use error::LaunchError;
 use spawn::Shim;
 
@@ -43,9 +45,9 @@ use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
-use crate::confine::spec::{Begin, Ids, Loan, Place, Step};
+use crate::confine::spec::{Ids, Loan, Place};
 use crate::confine::specify::specify;
-use crate::declaration::{Alias, Digest, LaunchDigest, Network, Stdio};
+use crate::declaration::{Alias, Digest, LaunchDigest, Stdio};
 use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::Stat;
@@ -151,8 +153,7 @@ pub(crate) fn prepare_with(
     request: &RunRequest,
 ) -> Result<Explanation, Error> {
     // Beside the reading: it enters its namespaces meanwhile.
-    let executed = || Shim::execute(Place::Inside, request.watched);
-    let mut shim = shim.map_or_else(executed, Ok).map_err(LaunchError::Spawn)?;
+    let mut shim = shim.map_or_else(|| enter::executed(request.watched), Ok)?;
     apply::not_dumpable()
         .map_err(io::Error::other)
         .map_err(LaunchError::Spawn)?;
@@ -162,7 +163,7 @@ pub(crate) fn prepare_with(
     let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
-    let begin = begin(&declared, ids);
+    let begin = enter::begin(&declared, ids);
     let begun = shim.begin(begin);
     let system = facts::system()?;
     let record = asked.approvals.record(&asked.digest);
@@ -179,15 +180,7 @@ pub(crate) fn prepare_with(
         .check(&request.alias, &asked.declaration, found);
     let plan = resolve::resolve(home, &declared, &facts, &asked.others)?;
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
-    let begun = match begun.and_then(|()| shim.begun()) {
-        // Forked, and not able to forget: one that is executed has nothing to.
-        Err(LaunchError::Step { failed }) if failed.step == Step::Environment => {
-            shim = executed().map_err(LaunchError::Spawn)?;
-            shim.begin(begin)?;
-            shim.begun()?
-        }
-        begun => begun?,
-    };
+    let begun = enter::begun(&mut shim, (begin, begun), request.watched)?;
     let kernel = kernel::facts(begun, ids, kept, cgroup);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
@@ -242,23 +235,6 @@ pub fn explain(person: &Person, request: &RunRequest) -> Result<Explanation, Err
     Ok(explanation)
 }
 
-/// Why this machine refuses namespaces to a process of ours; `None` where it lets us have them.
-/// Tried by entering them, as a start does.
-///
-/// # Errors
-/// As [`Shim::begun`].
-///
-/// # Panics
-/// Outside a Tokio runtime with I/O: it starts a process.
-pub fn namespaces_refused() -> Result<Option<String>, LaunchError> {
-    let mut shim = Shim::execute(Place::Inside, false).map_err(LaunchError::Spawn)?;
-    shim.begin(Begin {
-        network: true,
-        ids: None,
-    })?;
-    Ok(shim.begun()?.refused)
-}
-
 /// What everything runs on: one thread, since a server's life is bound to the thread that
 /// started it (`PR_SET_PDEATHSIG`, `prctl(2)`).
 ///
@@ -272,14 +248,6 @@ pub fn runtime() -> io::Result<Runtime> {
 fn ids(digest: &LaunchDigest) -> Option<Ids> {
     let root = geteuid().is_root();
     root.then(|| linux::ids::of(digest)).flatten()
-}
-
-/// What a shim is told before there is a plan.
-fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
-    Begin {
-        network: declared.network == Network::None,
-        ids,
-    }
 }
 
 /// The mounts that lend to these ids; and what cannot be lent, each with the reason.
@@ -398,7 +366,7 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
         None => Place::Outside,
     };
     let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
-    shim.begin(begin(&explanation.declared, ids))?;
+    shim.begin(enter::begin(&explanation.declared, ids))?;
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {
         (None, None) => Ok((shim, lent)),
