@@ -14,6 +14,7 @@ use crate::declaration::digest::canonical;
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Alias, Declaration, Digest, EnvName, Server, Stdio};
 use crate::error::Error;
+use crate::launch::LaunchError;
 use crate::plan::program::{self, Program};
 use crate::plan::runner::{self, Runner};
 use crate::plan::{Person, PlanError, SearchPath, facts, git, record};
@@ -86,6 +87,17 @@ pub struct NotStarted {
     pub message: String,
     /// The next command.
     pub hint: Option<String>,
+}
+
+impl NotStarted {
+    /// What a start would be refused with.
+    pub(crate) fn of(error: &LaunchError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+            hint: error.hint(),
+        }
+    }
 }
 
 /// The administrator's word; nothing for a program that was not found.

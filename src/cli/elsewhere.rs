@@ -56,11 +56,7 @@ pub(super) fn explained(alias: &Alias) -> Result<Option<Elsewhere>, Error> {
         url: http.url,
         headers: http.headers.into_keys().collect(),
         bearer_env: http.bearer_env,
-        not_started: refused.unwrap_or_else(|| NotStarted {
-            code: later.code(),
-            message: later.to_string(),
-            hint: later.hint(),
-        }),
+        not_started: refused.unwrap_or_else(|| NotStarted::of(&later)),
         verdict,
     }))
 }

@@ -143,10 +143,13 @@ fn usable(
         ));
     }
     if let Some(why) = &row.not_started {
-        rows.push(question::Row::text(&format!(
-            "does not start: {}",
-            why.message
-        )));
+        let next = why.hint.iter().map(|hint| format!("; next: {hint}"));
+        let words = format!(
+            "does not start: {}{}",
+            why.message,
+            next.collect::<String>()
+        );
+        rows.push(question::Row::text(&words));
     }
     rows.extend(row.left());
     let columns = [

@@ -3,16 +3,18 @@
 use serde::Serialize;
 
 use super::render;
-use crate::approval::Word;
 use crate::approval::candidate::{Candidate, NotStarted, SurfaceState};
 use crate::approval::question;
+use crate::approval::{Approval, Word};
 use crate::declaration::store::State;
 use crate::declaration::{AbsolutePath, Declaration, Digest, Server, digest};
 use crate::launch::{homes, search};
 use crate::plan::left::{FileKind, FoundFile};
+use crate::prepared::Readiness;
 use crate::run::{RunError, pending};
 use crate::text;
 
+const UNKNOWN: &str = "unknown";
 /// So many things that runs left are shown.
 const SHOWN: usize = 10;
 
@@ -34,6 +36,9 @@ pub(super) struct Row {
         schemars(extend("enum" = ["approved", "unapproved", "changed", "unknown"]))
     )]
     pub(super) surface: &'static str,
+    /// Whether what it runs was fetched before a host waits for it: `run` refuses what was not.
+    #[cfg_attr(test, schemars(extend("enum" = ["prepared", "unprepared", "unneeded", "unknown"])))]
+    pub(super) prepared: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) digest: Option<Digest>,
     pub(super) changed: Vec<Word>,
@@ -90,6 +95,7 @@ impl Row {
                 "disabled"
             },
             surface: candidate.surface.as_str(),
+            prepared: UNKNOWN,
             digest: Some(candidate.digest.clone()),
             changed: candidate.approval.changed().to_vec(),
             argv,
@@ -101,21 +107,35 @@ impl Row {
         }
     }
 
-    /// The same, with the size of its private home and what runs left. What could not be looked
-    /// at is said on standard error; whether every receipt can be read.
+    /// The same, with the size of its private home, whether it was filled, and what runs left.
+    /// What could not be looked at is said on standard error; whether every file can be read.
     pub(super) fn with_state(mut self, candidate: &Candidate, state: &State) -> (Self, bool) {
         let Server::Stdio(stdio) = &candidate.declaration.server else {
+            self.prepared = Readiness::Unneeded.as_str();
             return (self, true);
         };
         let launch = digest::launch(&candidate.declaration.server);
         self.home_bytes = homes::bytes(state.path(), launch.home_name());
+        let home = homes::path(state.path(), launch.home_name());
+        let ready = Readiness::of(state, &candidate.digest, stdio, &home);
         let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
         let remains = search::remains(state, &candidate.digest, dir);
         let alias = &candidate.alias;
         let surface = surface(candidate, state);
-        let known = surface.is_ok();
+        let known = surface.is_ok() && ready.is_ok();
         match surface {
             Ok(surface) => self.surface = surface.as_str(),
+            Err(error) => render::note(&format!("{alias}: {error}")),
+        }
+        match ready {
+            Ok(ready) => {
+                self.prepared = ready.as_str();
+                // Before the yes, which prepares it, the yes is what it lacks.
+                if candidate.approval == Approval::Given {
+                    let refused = ready.refused(alias).as_ref().map(NotStarted::of);
+                    self.not_started = self.not_started.or(refused);
+                }
+            }
             Err(error) => render::note(&format!("{alias}: {error}")),
         }
         for words in remains.unreadable.iter().chain(&remains.not_searched) {
@@ -162,7 +182,8 @@ impl Row {
             alias: alias.to_owned(),
             transport: None,
             state: "unusable",
-            surface: "unknown",
+            surface: UNKNOWN,
+            prepared: UNKNOWN,
             digest: None,
             changed: Vec::new(),
             argv: None,

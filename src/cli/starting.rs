@@ -101,6 +101,7 @@ pub(super) fn prepare(
                 say(&line);
             }
         },
+        behind: &|| say("  another prepare of it is under way; this one waits until it is done\n"),
     };
     fetch::fetch(person, state, alias, &waiting)
 }

@@ -216,7 +216,7 @@ impl Folder {
         let path = self.path.join(LOCK);
         let start = Instant::now();
         loop {
-            let fd = self.lock_file()?;
+            let fd = self.lock_file(LOCK)?;
             match Flock::lock(fd, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) if self.is_still(LOCK, &lock)? => {
                     a_size_limit_is_an_error();
@@ -237,23 +237,26 @@ impl Folder {
         }
     }
 
-    /// The file that is locked, made where it is missing.
-    fn lock_file(&self) -> Result<OwnedFd, FileError> {
-        let path = self.path.join(LOCK);
+    /// A file that is locked and never written, made where it is missing.
+    ///
+    /// # Errors
+    /// It is not ours, or cannot be made.
+    pub(crate) fn lock_file(&self, name: &str) -> Result<OwnedFd, FileError> {
+        let path = self.path.join(name);
         let failed = |error| FileError::io(&path, "opened", error);
         loop {
             // One made under a umask that takes everything away, by a command killed right then.
-            if let Some(stat) = self.stat(LOCK)?
+            if let Some(stat) = self.stat(name)?
                 && trust::file(&stat).is_ok()
                 && stat.st_mode & 0o600 != 0o600
             {
-                fchmodat(&self.fd, LOCK, PRIVATE, FchmodatFlags::FollowSymlink).map_err(failed)?;
+                fchmodat(&self.fd, name, PRIVATE, FchmodatFlags::FollowSymlink).map_err(failed)?;
             }
-            if let Some(fd) = self.open_file(LOCK, OFlag::O_RDWR)? {
+            if let Some(fd) = self.open_file(name, OFlag::O_RDWR)? {
                 return Ok(fd);
             }
             let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-            match openat(&self.fd, LOCK, flags, PRIVATE) {
+            match openat(&self.fd, name, flags, PRIVATE) {
                 Ok(fd) => {
                     fchmod(&fd, PRIVATE).map_err(failed)?;
                     return Ok(fd);

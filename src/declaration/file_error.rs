@@ -78,7 +78,7 @@ impl FileError {
         }
     }
 
-    pub(super) fn io(path: &Path, doing: &'static str, error: Errno) -> Self {
+    pub(crate) fn io(path: &Path, doing: &'static str, error: Errno) -> Self {
         Self::new(
             path,
             Problem::Io {

@@ -67,10 +67,15 @@ fn is_name(name: &str) -> bool {
     name.len() == 16 && name.chars().all(digit)
 }
 
+/// Where a home is.
+pub(crate) fn path(state: &Path, name: &str) -> PathBuf {
+    homes(state).join(name)
+}
+
 /// The room a home takes on disk: 0 where there is none, and of a large one at least that of its
 /// first entries. A file of many names counts once.
 pub(crate) fn bytes(state: &Path, name: &str) -> u64 {
-    size(&homes(state).join(name))
+    size(&path(state, name))
 }
 
 /// The same of any path.

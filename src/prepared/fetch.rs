@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use super::error::PrepareError;
 use super::tree::{self, Size};
+use super::turn::Turn;
 use super::{Done, Record, Standing};
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
@@ -56,6 +57,8 @@ pub(crate) struct Waiting<'a> {
     pub(crate) interrupted: &'a AtomicBool,
     /// Told how far it is, about every second.
     pub(crate) tell: &'a dyn Fn(&Growth),
+    /// Told once where another prepare of the same home comes first.
+    pub(crate) behind: &'a dyn Fn(),
 }
 
 /// What was prepared.
@@ -121,7 +124,16 @@ pub(crate) fn fetch(
     waiting: &Waiting<'_>,
 ) -> Result<Prepared, Error> {
     let permitted = launch::permit(launch::explain(person, &request(alias, Caches::Fill))?)?;
-    let filling = Filling::begin(state, alias, permitted.explanation())?;
+    let explanation = permitted.explanation();
+    let before = Record::read(state, &explanation.digest)?;
+    let turn = Turn::take(state, &explanation.launch_digest, waiting)?;
+    let turn = turn.ok_or_else(|| interrupted(alias))?;
+    if turn.waited
+        && let Some(prepared) = by_another(state, explanation, before.as_ref())?
+    {
+        return Ok(prepared);
+    }
+    let filling = Filling::begin(state, alias, explanation)?;
     let (watch, limit) = (Watch::new(&filling, waiting), LONGEST);
     let tell = |told| watch.tell(told);
     let once = greet(
@@ -144,6 +156,34 @@ pub(crate) fn fetch(
     match failure {
         Some(failure) => Err(failure.into()),
         None => Ok(prepared),
+    }
+}
+
+/// What another prepare of the same declaration fetched since `before` was read.
+fn by_another(
+    state: &State,
+    explanation: &Explanation,
+    before: Option<&Record>,
+) -> Result<Option<Prepared>, Error> {
+    let record = Record::read(state, &explanation.digest)?;
+    let home = &explanation.plan.home;
+    let record = record.filter(|record| before != Some(record));
+    let done = record.as_ref().and_then(|record| record.done(home));
+    Ok(done.filter(|done| done.answered).map(|done| Prepared {
+        digest: explanation.digest.clone(),
+        home: home.clone(),
+        done: done.clone(),
+        changed: false,
+    }))
+}
+
+/// The person does not wait any longer.
+fn interrupted(alias: &Alias) -> PrepareError {
+    PrepareError::NotUp {
+        alias: alias.clone(),
+        trouble: Trouble::Interrupted,
+        cause: None,
+        said: Vec::new(),
     }
 }
 
@@ -203,12 +243,7 @@ impl<'a> Filling<'a> {
     ) -> Result<Prepared, Error> {
         let tree = tree::hashed(&self.home, &self.places.holds, tree::BYTES, interrupted);
         let tree = tree.map_err(|error| match error.kind() {
-            ErrorKind::Interrupted => PrepareError::NotUp {
-                alias: self.alias.clone(),
-                trouble: Trouble::Interrupted,
-                cause: None,
-                said: Vec::new(),
-            },
+            ErrorKind::Interrupted => self::interrupted(self.alias),
             _ => look(self.alias, &self.home, error),
         })?;
         let done = Done {

@@ -11,6 +11,7 @@
 pub(crate) mod error;
 pub(crate) mod fetch;
 pub(crate) mod tree;
+mod turn;
 
 use std::path::Path;
 
@@ -18,9 +19,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::declaration::store::State;
-use crate::declaration::{Digest, Stdio};
-use crate::plan::runner;
+use crate::declaration::{Alias, Digest, Stdio};
+use crate::launch::LaunchError;
 use crate::plan::runner::given::Cached;
+use crate::plan::runner::{self, Runner};
 use crate::plan::{Caches, RunRequest};
 use crate::run::RunError;
 use crate::run::written::{self, OfDeclaration, VERSION};
@@ -133,17 +135,73 @@ pub(crate) fn told(
     home: &Path,
 ) -> Told {
     let found = cached(record, home);
-    let runner = runner::recognise(&declared.argv());
-    let waits = found == Cached::Unknown && !request.ephemeral;
     Told {
         cached: match request.caches {
             Caches::Fill => Cached::Unknown,
             Caches::Try => Cached::Offline,
             Caches::AsPrepared | Caches::IfPrepared => found,
         },
-        unprepared: runner
-            .filter(|runner| waits && runner.fetches)
+        unprepared: fetching(declared)
+            .filter(|_| found == Cached::Unknown && !request.ephemeral)
             .map(|runner| runner.name),
+    }
+}
+
+/// The runner of a declaration, where it may fetch what it runs.
+fn fetching(declared: &Stdio) -> Option<Runner> {
+    runner::recognise(&declared.argv()).filter(|runner| runner.fetches)
+}
+
+/// Whether what a declaration runs was fetched; by which runner it has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// Nothing is fetched.
+    Unneeded,
+    /// It was.
+    Prepared,
+    /// A run is refused until it is.
+    Unprepared(&'static str),
+}
+
+impl Readiness {
+    /// What the state directory says.
+    ///
+    /// # Errors
+    /// As [`Record::read`].
+    pub(crate) fn of(
+        state: &State,
+        digest: &Digest,
+        declared: &Stdio,
+        home: &Path,
+    ) -> Result<Self, RunError> {
+        let Some(runner) = fetching(declared) else {
+            return Ok(Self::Unneeded);
+        };
+        let record = Record::read(state, digest)?;
+        Ok(match cached(record.as_ref(), home) {
+            Cached::Unknown => Self::Unprepared(runner.name),
+            Cached::Prepared | Cached::Offline => Self::Prepared,
+        })
+    }
+
+    /// Why a run is refused, if it is.
+    pub(crate) fn refused(self, alias: &Alias) -> Option<LaunchError> {
+        match self {
+            Self::Unprepared(runner) => Some(LaunchError::NotPrepared {
+                alias: alias.clone(),
+                runner,
+            }),
+            Self::Unneeded | Self::Prepared => None,
+        }
+    }
+
+    /// The word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Unneeded => "unneeded",
+            Self::Prepared => "prepared",
+            Self::Unprepared(_) => "unprepared",
+        }
     }
 }
 

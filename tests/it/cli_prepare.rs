@@ -4,9 +4,10 @@
 //! The runners are scripts under the names of real ones, which keep a tree where those do.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ if [ ! -e "$tree/whole" ]; then
   mkdir -p "$tree"
   case $(cat "$2") in
   slow) echo half > "$tree/half"; sleep 600 ;;
+  held) echo half > "$tree/half"; while [ "$(cat "$2")" = held ]; do sleep 0.05; done ;;
   esac
   cat "$2" > "$tree/whole"
 fi
@@ -144,6 +146,11 @@ impl Fetched {
     }
 }
 
+/// Whether a fetch into a home was begun and has not ended.
+fn is_half(home: PathBuf) -> bool {
+    home.join(".npm/_npx/0123/node_modules/pkg/half").exists()
+}
+
 #[test]
 fn a_run_that_would_have_to_fetch_is_refused_at_once_and_a_prepared_one_is_not() {
     for who in everybody() {
@@ -189,8 +196,7 @@ fn an_interrupted_prepare_leaves_a_home_in_which_the_next_goes_on() {
         let mut prepare = fetched.command(&["prepare", "r"]);
         prepare.stdout(Stdio::piped()).stderr(Stdio::piped());
         let prepare = prepare.spawn().unwrap();
-        let half = |home: PathBuf| home.join(".npm/_npx/0123/node_modules/pkg/half").exists();
-        while !fetched.made_home().is_some_and(half) {
+        while !fetched.made_home().is_some_and(is_half) {
             sleep(Duration::from_millis(10));
         }
         kill(Pid::from_raw(prepare.id().try_into().unwrap()), signal).unwrap();
@@ -207,7 +213,7 @@ fn an_interrupted_prepare_leaves_a_home_in_which_the_next_goes_on() {
         fetched.tell("at once");
         fetched.prepares();
         // What was put together half-way is not taken for whole.
-        assert!(!half(fetched.home()));
+        assert!(!is_half(fetched.home()));
         fetched.works(&[]);
     }
 }
@@ -277,4 +283,82 @@ fn a_fetch_that_fails_says_so_and_a_server_that_fails_after_it_was_fetched() {
         // In our words alone: what the server says may be anything.
         assert!(!error.to_string().contains("API_KEY"), "{error}");
     }
+}
+
+#[test]
+fn list_says_what_is_not_prepared_and_the_command_that_does_it() {
+    let fetched = Fetched::npx(Who::Ordinary);
+    let listed = || {
+        let rows = fetched.run(&["list", "--json"]);
+        assert_eq!(rows.status.code(), Some(0), "{}", stderr(&rows));
+        let rows: Value = serde_json::from_str(&stdout(&rows)).unwrap();
+        rows["servers"][0].clone()
+    };
+    let row = listed();
+    assert_eq!(row["prepared"], "unprepared");
+    assert_eq!(row["not_started"]["code"], "not-prepared");
+    assert_eq!(row["not_started"]["hint"], "supervisor prepare r");
+    let page = stdout(&fetched.run(&["list"]));
+    assert!(page.contains("supervisor prepare r"), "{page}");
+
+    fetched.prepares();
+    let row = listed();
+    assert_eq!(row["prepared"], "prepared");
+    assert_eq!(row["not_started"], Value::Null);
+    let page = stdout(&fetched.run(&["list"]));
+    assert!(!page.contains("does not start"), "{page}");
+    // As `run` sees it: what was fetched is gone with the home.
+    fs::remove_dir_all(fetched.home()).unwrap();
+    assert_eq!(listed()["prepared"], "unprepared");
+}
+
+/// A first prepare that fetches until it is told something else, and a second that waits for it.
+fn two_at_once(fetched: &Fetched) -> (Child, Child) {
+    fetched.tell("held");
+    let prepare = || {
+        let mut prepare = fetched.command(&["prepare", "r", "--json"]);
+        prepare.stdout(Stdio::piped()).stderr(Stdio::piped());
+        prepare.spawn().unwrap()
+    };
+    let first = prepare();
+    while !fetched.made_home().is_some_and(is_half) {
+        sleep(Duration::from_millis(10));
+    }
+    let mut second = prepare();
+    let mut said = BufReader::new(second.stderr.take().unwrap());
+    let mut words = String::new();
+    while !words.contains("another prepare of it is under way") {
+        assert_ne!(said.read_line(&mut words).unwrap(), 0, "{words}");
+    }
+    (first, second)
+}
+
+#[test]
+fn a_second_prepare_waits_for_the_first_and_takes_what_that_fetched() {
+    let fetched = Fetched::npx(Who::Ordinary);
+    let (first, second) = two_at_once(&fetched);
+    fetched.tell("at once");
+    let json = |child: Child| -> Value {
+        let output = child.wait_with_output().unwrap();
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let (first, second) = (json(first), json(second));
+    assert!(first["sha256"].is_string(), "{first}");
+    assert_eq!(first["sha256"], second["sha256"]);
+    // The server was started by the first alone.
+    assert_eq!(fetched.seen(), ["unset"]);
+}
+
+#[test]
+fn a_second_prepare_goes_on_where_the_first_was_killed() {
+    let fetched = Fetched::npx(Who::Ordinary);
+    let (mut first, second) = two_at_once(&fetched);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    fetched.tell("at once");
+    let second = second.wait_with_output().unwrap();
+    assert_eq!(second.status.code(), Some(0));
+    // What the first put together half-way is not taken for whole.
+    assert!(!is_half(fetched.home()));
+    fetched.works(&[]);
 }
