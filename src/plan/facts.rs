@@ -25,7 +25,8 @@ use super::places::Places;
 use super::program::Program;
 use super::runner::{self, given};
 use super::{
-    Grant, HostFacts, Person, PlanError, SearchPath, System, git, grants, program, record, shim,
+    Grant, HostFacts, Person, PlanError, SearchPath, System, certificates, git, grants, program,
+    record, shim,
 };
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
@@ -196,6 +197,12 @@ pub(crate) fn gather(
         .map(|(path, _)| path)
         .collect();
     let Installation { own, linked } = installation::around(&program, path, &named, ground);
+    let settings = match runner::recognise(&stdio.argv()) {
+        Some(runner) => given::of(&runner)?.and_then(|given| given.settings.as_ref()),
+        None => None,
+    };
+    let certificates = settings.map(|settings| certificates::named(settings, &program, ground));
+    let certificates = certificates.unwrap_or_default();
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
     let checked = dir
         .map(|dir| off_path(dir).and_then(|()| git::check_stored(dir, &places, &own)))
@@ -225,6 +232,7 @@ pub(crate) fn gather(
         program,
         installation: own,
         linked,
+        certificates,
         system,
         dir,
         held,

@@ -11,6 +11,7 @@
 //!
 //! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
 
+pub(crate) mod certificates;
 mod environment;
 pub(crate) mod error;
 pub(crate) mod facts;
@@ -45,6 +46,7 @@ pub use error::PlanError;
 
 use crate::confine::spec::{Loan, Use};
 use crate::declaration::{Alias, BoundLimits, DigestPrefix, EnvName, Network};
+use certificates::Certificates;
 use runner::given::Cached;
 
 /// What `supervisor run` was asked for.
@@ -104,6 +106,8 @@ pub struct HostFacts {
     /// What links in the search path's directories lead to, and programs that arguments and
     /// stored values name: all exist.
     pub linked: Vec<Grant>,
+    /// Certificates that the settings of a runner name.
+    pub(crate) certificates: BTreeSet<Certificates>,
     /// The system's own places that exist here, from `policy/grants/`.
     pub system: Vec<Grant>,
     /// The writable directory, checked against promise G1.
@@ -139,9 +143,12 @@ impl HostFacts {
         let reads = reads.map(|read| loan(&read.path, Use::Read));
         let installation = self.installation.iter().chain(&self.linked);
         let installation = installation.map(|grant| loan(&grant.path, Use::Run));
+        let certificates = self.certificates.iter();
+        let certificates = certificates.map(|named| loan(&named.file, Use::Read));
         let mut once = BTreeSet::new();
         dir.chain(reads)
             .chain(installation)
+            .chain(certificates)
             .filter(|loan| once.insert(loan.path.clone()))
             .collect()
     }

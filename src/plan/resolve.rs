@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::certificates::Certificates;
 use super::runner;
 use super::runner::given::{self, Ground};
 use super::{Grant, HostFacts, Plan, PlanError, Rights, Source, Variable, grants};
@@ -36,10 +37,12 @@ pub(crate) fn resolve(
     }
     let mut argv = facts.program.prefix.clone();
     argv.extend(stdio.args.iter().cloned());
+    let certificates = facts.certificates.iter().map(Certificates::grant);
     let ours = [&facts.system, &facts.installation, &facts.linked]
         .into_iter()
         .flatten()
         .cloned()
+        .chain(certificates)
         .collect();
     Ok(Plan {
         exec: facts.program.exec.clone(),
@@ -58,7 +61,7 @@ pub(crate) fn resolve(
 
 /// The same facts, where nothing that the server executes or reads lies in `writable`: places
 /// that this or another declared server may write (promise S1). What is merely linked to from
-/// `PATH`, or named by an argument, is left out there; what else lies there refuses.
+/// `PATH`, or named by an argument or by settings, is left out there; what else lies there refuses.
 ///
 /// # Errors
 /// [`PlanError::WritableProgram`].
@@ -92,6 +95,7 @@ fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanEr
     facts.linked.retain(|grant| {
         !written(&grant.path) && !writable.iter().any(|place| place.starts_with(&grant.path))
     });
+    facts.certificates.retain(|named| !written(&named.file));
     Ok(facts)
 }
 
@@ -101,6 +105,7 @@ fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
     names.extend(facts.search_path.0.iter().cloned());
     names.insert(facts.program.found.clone());
     names.extend(facts.program.links.iter().cloned());
+    names.extend(facts.certificates.iter().map(|named| named.named.clone()));
     let spelled = stdio.argv().into_iter().chain(facts.program.prefix.clone());
     for word in spelled {
         let value = word.split_once('=').map(|(_, value)| value.to_owned());

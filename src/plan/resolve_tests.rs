@@ -51,6 +51,7 @@ fn facts() -> HostFacts {
         present: BTreeSet::new(),
         cached: Default::default(),
         locked: None,
+        certificates: BTreeSet::new(),
     }
 }
 

@@ -23,6 +23,9 @@ const TEXT: &str = include_str!("../../../policy/grants/runners.json");
 pub(crate) struct Given {
     names: Vec<String>,
     variables: Vec<Variable>,
+    /// Settings of the machine that it reads.
+    #[serde(default)]
+    pub(crate) settings: Option<Settings>,
     /// Its caches, below the private home.
     pub(crate) keeps: Vec<String>,
     /// What is put together of them, and is made anew where that was interrupted.
@@ -31,6 +34,16 @@ pub(crate) struct Given {
     pub(crate) holds: Vec<String>,
     /// Where the names of what is fetched appear.
     pub(crate) shows: Vec<String>,
+}
+
+/// Where the settings of a runner lie, and by which key they name certificates.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Absolute; `{prefix}` stands for what surrounds the `bin` of what runs.
+    pub(crate) files: Vec<String>,
+    /// The key.
+    pub(crate) certificates: String,
 }
 
 #[derive(Debug, Deserialize)]
