@@ -14,8 +14,8 @@ use crate::approval::candidate::Candidate;
 use crate::approval::question::shown_path;
 use crate::approval::{Approval, Approvals, Word, prompt};
 use crate::declaration::add_line::{self, AddLine, Asked};
-use crate::declaration::declare;
 use crate::declaration::store::State;
+use crate::declaration::{Alias, declare};
 use crate::error::Error;
 use crate::plan::{Person, facts};
 use crate::policy;
@@ -145,14 +145,22 @@ fn show(
         return Ok(shown);
     }
     if candidate.approval == Approval::Given && !stale {
-        return Ok(render::human(&format!(
-            "{alias} is approved as it stands\n"
-        )));
+        return asking.stands(&alias);
     }
     asking.ask_or_say(candidate)
 }
 
 impl Asking<'_> {
+    /// Says of what is approved already that it is; the second question may be open all the same,
+    /// where the server could not answer it before.
+    fn stands(&self, alias: &Alias) -> Result<ExitCode, Error> {
+        let said = render::human(&format!("{alias} is approved as it stands\n"));
+        if self.inspect {
+            surface::follow(self.person, self.state, alias, self.earlier)?;
+        }
+        Ok(said)
+    }
+
     /// Asks about what was just shown, or says how to be asked.
     pub(super) fn ask_or_say(&self, candidate: Candidate) -> Result<ExitCode, Error> {
         let alias = candidate.alias.clone();

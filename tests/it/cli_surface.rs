@@ -196,6 +196,32 @@ fn a_no_to_the_second_leaves_the_first() {
 }
 
 #[test]
+fn the_same_line_again_asks_what_is_still_open() {
+    let said = Described::new(&json!({"tools": [tool("one", "The first")]}));
+    let program = TestContext::program("fixture-server");
+    let words = ["add", "said", "--", &program, "described", &said.file];
+    let text = fs::read_to_string(&said.file).unwrap();
+    // It cannot say what it offers: the yes to the first question stays.
+    fs::write(&said.file, "no JSON").unwrap();
+    let (_, screen) = said.context.at_terminal(&words, "y");
+    assert!(screen.contains("Use this MCP server?"), "{screen}");
+    assert_eq!(said.state(), ("approved".into(), "unapproved".into()));
+    fs::write(&said.file, text).unwrap();
+    let (code, screen) = said.context.at_terminal(&words, "y");
+    assert!(
+        code == 0 && screen.contains("approved as it stands"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("Use this MCP server?") && screen.contains("Offer this surface"),
+        "{screen}"
+    );
+    assert_eq!(said.state(), ("approved".into(), "approved".into()));
+    let (_, screen) = said.context.at_terminal(&words, "y");
+    assert!(!screen.contains("[y/N]"), "{screen}");
+}
+
+#[test]
 fn without_a_terminal_nothing_is_asked() {
     let said = Described::new(&json!({"tools": []}));
     let program = TestContext::program("fixture-server");
