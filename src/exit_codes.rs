@@ -17,7 +17,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("digest-differs", 10),
     ("tool-pattern", 11),
     ("not-prepared", 12),
-    ("categories-not-obeyed", 13),
     // the program, what it reads, where it writes
     ("program-unusable", 20),
     ("program-writable", 21),
@@ -103,6 +102,8 @@ const NUMBERS: &[(&str, i64)] = &[
     ("alias-taken", 142),
     ("unknown-command", 143),
     ("no-such-rule", 144),
+    ("last-category", 145),
+    ("not-a-tool", 146),
     // the relay's own answers
     ("server-ended", 120),
     ("message-too-long", 121),

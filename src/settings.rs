@@ -9,18 +9,21 @@
 pub(crate) mod edit;
 pub(crate) mod watch;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::declaration::Alias;
 use crate::declaration::document::{Unique, place};
 use crate::declaration::file::{FileError, Locked};
 use crate::declaration::store::State;
+use crate::declaration::{Alias, Category};
 use crate::error::{Error, REFUSED, USAGE};
-use crate::relay::{ASK_LIMIT, Action, MAX_MESSAGE_BYTES, Permissions, Rule, RuleError, Rules};
+use crate::relay::{
+    ASK_LIMIT, Action, MAX_MESSAGE_BYTES, Permissions, Rule, RuleError, Rules, Words,
+};
 use crate::text;
 
 pub(crate) const FILE: &str = "settings.json";
@@ -54,6 +57,12 @@ pub enum SettingsError {
         /// Which.
         rule: Rule,
     },
+    /// The category of what is not one tool.
+    #[error("{rule} is not one tool by its whole name, and only such a one has a category")]
+    NotATool {
+        /// What was named.
+        rule: Rule,
+    },
     /// It asks for what this version does not do.
     #[error("{}: this version does not obey `{key}`", text::path(path))]
     NotObeyed {
@@ -72,6 +81,7 @@ impl SettingsError {
             Self::File(error) => error.code(),
             Self::Unreadable { .. } => "settings-unreadable",
             Self::NoSuchRule { .. } => "no-such-rule",
+            Self::NotATool { .. } => "not-a-tool",
             Self::NotObeyed { .. } => "settings-not-obeyed",
         }
     }
@@ -81,7 +91,7 @@ impl SettingsError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::File(error) => error.exit_code(),
-            Self::NoSuchRule { .. } => USAGE,
+            Self::NoSuchRule { .. } | Self::NotATool { .. } => USAGE,
             Self::Unreadable { .. } | Self::NotObeyed { .. } => REFUSED,
         }
     }
@@ -94,6 +104,7 @@ impl SettingsError {
             Self::Unreadable { path, .. }
             | Self::NoSuchRule { path, .. }
             | Self::NotObeyed { path, .. } => Some(text::path(path)),
+            Self::NotATool { .. } => None,
         }
     }
 
@@ -103,6 +114,7 @@ impl SettingsError {
         match self {
             Self::File(error) => error.hint(),
             Self::NoSuchRule { .. } => Some("supervisor rules".to_owned()),
+            Self::NotATool { rule } => Some(format!("supervisor tools {}", rule.alias())),
             Self::Unreadable { path, .. } | Self::NotObeyed { path, .. } => {
                 Some(format!("\"${{EDITOR:-vi}}\" {}", text::path(path)))
             }
@@ -121,12 +133,21 @@ pub(crate) struct Settings {
     pub(crate) rules: Rules,
 }
 
+/// A list of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum List {
+    /// Of those whose calls are treated so.
+    Calls(Action),
+    /// Of the tools that are of a category, by the person's word.
+    Tools(Category),
+}
+
 /// A change of the rules.
 pub(crate) enum Change<'a> {
-    /// This rule stands in this list and in no other.
-    Put(Action, &'a Rule),
+    /// This rule stands in this list and in no other of its kind.
+    Put(List, &'a Rule),
     /// These stand in none.
-    Drop(&'a dyn Fn(&Rule) -> bool),
+    Drop(&'a dyn Fn(List, &Rule) -> bool),
     /// What is ruled of one alias is ruled of another too.
     Copy(&'a Alias, &'a Alias),
 }
@@ -140,6 +161,8 @@ struct Document<'a> {
     relay: Relay,
     #[serde(default, borrow)]
     permissions: Lists<'a>,
+    #[serde(default, borrow)]
+    categories: BTreeMap<Category, Vec<&'a RawValue>>,
     #[serde(default)]
     mark_untrusted: bool,
     #[serde(default)]
@@ -258,6 +281,7 @@ impl Settings {
         let ask_limit = seconds("ask_timeout_s", document.relay.ask_timeout_s)?;
         settings.rules = Rules {
             permissions: document.permissions.read(text).map_err(unreadable)?,
+            words: words(&document.categories, text).map_err(unreadable)?,
             ask_limit: ask_limit.unwrap_or(ASK_LIMIT),
             mark_untrusted: document.mark_untrusted,
             own_words: document.own_words,
@@ -269,21 +293,12 @@ impl Settings {
 impl Lists<'_> {
     /// The rules, which stand in `text`.
     fn read(&self, text: &str) -> Result<Permissions, String> {
-        let rule = |raw: &&RawValue, requests: bool| -> Result<Rule, String> {
-            let told = |what: &str| {
-                let (line, column) = place(text, raw.get());
-                let word = text::printable(raw.get());
-                format!("line {line}, column {column}: {word}: {what}")
-            };
-            let word: String =
-                serde_json::from_str(raw.get()).map_err(|_| told("a rule is a string"))?;
-            let read = word.parse().and_then(|rule: Rule| {
-                if rule.is_request() && !requests {
-                    return Err(RuleError::Request);
-                }
-                Ok(rule)
-            });
-            read.map_err(|error| told(&error.to_string()))
+        let rule = |raw: &&RawValue, requests: bool| {
+            let rule = rule(raw, text)?;
+            if rule.is_request() && !requests {
+                return Err(told(raw, text, &RuleError::Request.to_string()));
+            }
+            Ok(rule)
         };
         let list = |raws: &[&RawValue], requests: bool| {
             let rules = raws.iter().map(|raw| rule(raw, requests));
@@ -297,6 +312,38 @@ impl Lists<'_> {
             floor: Action::default(),
         })
     }
+}
+
+/// What is wrong with a word that stands in `text`.
+fn told(raw: &RawValue, text: &str, what: &str) -> String {
+    let (line, column) = place(text, raw.get());
+    let word = text::printable(raw.get());
+    format!("line {line}, column {column}: {word}: {what}")
+}
+
+/// The rule that a word is, which stands in `text`.
+fn rule(raw: &RawValue, text: &str) -> Result<Rule, String> {
+    let word: String =
+        serde_json::from_str(raw.get()).map_err(|_| told(raw, text, "a rule is a string"))?;
+    word.parse()
+        .map_err(|error: RuleError| told(raw, text, &error.to_string()))
+}
+
+/// What the person says tools are. One that is said to be two things is neither.
+fn words(categories: &BTreeMap<Category, Vec<&RawValue>>, text: &str) -> Result<Words, String> {
+    let mut words = Words::default();
+    for (category, raws) in categories {
+        for raw in raws {
+            let rule = rule(raw, text)?;
+            if rule.tool().is_none() || rule.is_request() {
+                return Err(told(raw, text, &RuleError::NoTool.to_string()));
+            }
+            if !words.say(rule, *category) {
+                return Err(told(raw, text, "the category of that tool is said twice"));
+            }
+        }
+    }
+    Ok(words)
 }
 
 #[cfg(test)]

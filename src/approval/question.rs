@@ -213,6 +213,13 @@ fn bounds(stdio: &Stdio, rows: &mut Vec<Row>) {
             promise.text()
         )));
     }
+    if !stdio.tools.categories.is_empty() {
+        let granted = stdio.tools.categories.iter();
+        rows.push(Row::named(
+            "tools may be called of the categories:",
+            granted.map(|category| category.as_str().to_owned()),
+        ));
+    }
     if !stdio.pin.is_empty() {
         rows.push(Row::named(
             "pinned:",

@@ -56,6 +56,12 @@ pub(crate) struct AddArgs {
     /// The same as --allow loader-env
     #[arg(long)]
     allow_loader_env: bool,
+    /// The categories of tools that may be called: read-only, additive, open-world, destructive
+    ///
+    /// Without it every tool may be. A tool is of one category, by your word (`supervisor rules`), else
+    /// by what its annotations say; one that says nothing is destructive.
+    #[arg(long, value_name = "CATEGORIES")]
+    category: Vec<OsString>,
     /// Ask the first question only, and start nothing
     #[arg(long)]
     no_inspect: bool,

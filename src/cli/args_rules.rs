@@ -11,13 +11,18 @@ use crate::relay::{Rule, RuleError};
 /// Shows the rules of settings.json for calls of tools, and those that name nothing that there
 /// is; with a word and a name after it, changes them. Deny wins, then ask, then allow, then the
 /// default. A change holds for the next call, of servers that run too.
+///
+/// A category as the word says what one tool may do, whatever its server says of it. Calls go by
+/// that where the declaration grants categories (`supervisor set ALIAS --category`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   supervisor rules
   supervisor rules deny weather:get_alerts
   supervisor rules ask weather
-  supervisor rules drop weather:get_alerts")]
+  supervisor rules drop weather:get_alerts
+  supervisor rules read-only weather:get_alerts
+  supervisor rules annotated weather:get_alerts")]
 pub(crate) struct RulesArgs {
     /// What to do with the rule
     #[arg(value_name = "WHAT", requires = "named")]
@@ -42,6 +47,16 @@ pub(crate) enum ChangeWord {
     Allow,
     /// The rule is taken back, whichever list it stands in
     Drop,
+    /// The tool changes nothing
+    ReadOnly,
+    /// The tool adds, changes nothing that is there, and reaches nothing outside its own domain
+    Additive,
+    /// The tool adds, and reaches others
+    OpenWorld,
+    /// The tool may change or delete what is there
+    Destructive,
+    /// The category is taken back: the tool's annotations say it again
+    Annotated,
 }
 
 /// What a rule is about, as it is typed.

@@ -70,6 +70,14 @@ pub(crate) struct SetArgs {
     /// Take a widening back
     #[arg(long, value_name = "NAMES")]
     no_allow: Vec<OsString>,
+    /// More categories of tools that may be called: read-only, additive, open-world, destructive
+    ///
+    /// The first one named keeps calls from tools of all others.
+    #[arg(long, value_name = "CATEGORIES")]
+    category: Vec<OsString>,
+    /// Take categories back; with all: tools of every category may be called again
+    #[arg(long, value_name = "CATEGORIES|all")]
+    no_category: Vec<OsString>,
     /// Another URL, for a server elsewhere
     #[arg(long, value_name = "URL")]
     http: Option<OsString>,

@@ -2,14 +2,19 @@
 
 use std::process::ExitCode;
 
+use serde::Serialize;
+
 use super::ExplainArgs;
 use super::render;
-use crate::approval::Approval;
+use super::scope::Scope;
+use crate::approval::{Approval, Approvals};
 use crate::confine::{Standing, State};
-use crate::declaration::Network;
+use crate::declaration::store::State as Kept;
+use crate::declaration::{Network, category};
 use crate::error::Error;
 use crate::launch::{self, Explanation};
 use crate::plan::{Grant, Rights, RunRequest, Source, Variable, facts};
+use crate::surface::categories::{Categories, Sets};
 use crate::text;
 
 /// Runs the command.
@@ -25,18 +30,38 @@ pub(super) fn run(args: &ExplainArgs) -> ExitCode {
 /// Shows the plan of an alias; `run --dry-run` is the same.
 pub(super) fn show(request: &RunRequest, json: bool) -> ExitCode {
     match explained(request) {
-        Ok(explanation) if json => render::json("explain", &explanation),
-        Ok(explanation) => render::human(&page(&explanation)),
+        Ok((explained, _)) if json => render::json("explain", &explained),
+        Ok((explained, categories)) => render::human(&page(&explained.explanation, &categories)),
         Err(error) => render::error_as(&error, json),
     }
 }
 
-fn explained(request: &RunRequest) -> Result<Explanation, Error> {
-    launch::explain(&facts::person()?, request)
+/// A plan, and what is outside it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Explained {
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// The categories of its tools: those granted, and those that the approved ones are of.
+    categories: Sets,
+}
+
+fn explained(request: &RunRequest) -> Result<(Explained, Categories), Error> {
+    let person = facts::person()?;
+    let explanation = launch::explain(&person, request)?;
+    let (state, alias) = (Kept::open(&person)?, &explanation.alias);
+    let scope = Scope::read(&state, alias, state.read()?.get(alias)?)?;
+    let approved = Approvals::surface_of(&state, alias, &explanation.digest)?;
+    let categories = scope.of(&approved.unwrap_or_default());
+    let explained = Explained {
+        explanation,
+        categories: categories.sets(),
+    };
+    Ok((explained, categories))
 }
 
 /// The page for a reader: 80 columns, wrapped and never cut.
-fn page(explanation: &Explanation) -> String {
+fn page(explanation: &Explanation, categories: &Categories) -> String {
     let mut page = Page::default();
     let plan = &explanation.plan;
     page.line(&format!(
@@ -64,6 +89,17 @@ fn page(explanation: &Explanation) -> String {
     page.item(network(plan.network), "");
     page.heading("limits");
     limits(&mut page, explanation);
+    page.heading("categories of tools");
+    page.item("granted", &categories.granted());
+    let known = category::words(&categories.sets().known);
+    page.item(
+        "known",
+        if known.is_empty() {
+            "none, as far as it was approved"
+        } else {
+            &known
+        },
+    );
     page.heading("administrator");
     let verdict = &explanation.verdict;
     page.item(verdict.result.as_str(), &verdict.told());

@@ -12,11 +12,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::{add, audit, doctor, elsewhere, get, list, policy, prune, remove, rename, render, set};
+use super::{
+    add, audit, doctor, elsewhere, explain, get, list, policy, prune, remove, rename, render, set,
+};
 use crate::approval::{Approval, Word};
 use crate::confine::receipt::Receipt;
 use crate::declaration::{AbsolutePath, Alias, Digest, EnvName};
-use crate::launch::Explanation;
 use crate::launch::run_id::RunId;
 use crate::policy::document::FileShape;
 use crate::policy::notes::Checked;
@@ -67,7 +68,7 @@ impl JsonSchema for Approval {
 #[schemars(untagged)]
 #[expect(dead_code, reason = "its schema is what counts")]
 enum Explained {
-    Program(Box<Explanation>),
+    Program(Box<explain::Explained>),
     Elsewhere(Box<elsewhere::Elsewhere>),
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::GetArgs;
 use super::render;
 use super::row::{Row, surface, transport};
+use super::scope::Scope;
 use crate::approval::Approvals;
 use crate::approval::candidate::{Candidate, SurfaceState};
 use crate::confine::Promise;
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::plan::facts;
 use crate::plan::runner::Runner;
 use crate::policy::{self, Verdict};
+use crate::surface::categories::{Categories, Sets};
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -53,6 +55,8 @@ struct Stdio {
     without: Vec<Promise>,
     pin: Vec<Pin>,
     tools: Tools,
+    /// The categories of its tools: those granted, and those that the approved ones are of.
+    categories: Sets,
     runner: Option<Fetched>,
 }
 
@@ -93,24 +97,26 @@ struct Http {
 /// Runs the command.
 pub(super) fn run(args: &GetArgs) -> ExitCode {
     match got(args) {
-        Ok((candidate, state)) => show(&candidate, &state, args.json),
+        Ok((candidate, state, categories)) => show(&candidate, &state, &categories, args.json),
         Err(error) => render::error_as(&error, args.json),
     }
 }
 
-fn got(args: &GetArgs) -> Result<(Candidate, State), Error> {
+fn got(args: &GetArgs) -> Result<(Candidate, State, Categories), Error> {
     let person = facts::person()?;
     let state = State::open(&person)?;
     let declaration = state.read()?.get(&args.alias)?.clone();
     let approvals = Approvals::read(&state)?;
     let policy = policy::load::installed();
     let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, &policy, false);
-    Ok((candidate.marked(&person)?, state))
+    let scope = Scope::read(&state, &candidate.alias, &candidate.declaration)?;
+    let categories = scope.of(&candidate.offered.clone().unwrap_or_default());
+    Ok((candidate.marked(&person)?, state, categories))
 }
 
-fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
+fn show(candidate: &Candidate, state: &State, categories: &Categories, json: bool) -> ExitCode {
     if json {
-        return render::json("get", &full(candidate, state));
+        return render::json("get", &full(candidate, state, categories));
     }
     let transport = transport(&candidate.declaration);
     let mut page = render::server(candidate.alias.as_str(), transport, &candidate.shown(true));
@@ -122,10 +128,13 @@ fn show(candidate: &Candidate, state: &State, json: bool) -> ExitCode {
         }
     }
     page.push_str(&render::paragraph("\n ", &known));
+    if let Some(told) = categories.told() {
+        page.push_str(&render::paragraph(" ", &told));
+    }
     render::human(&page)
 }
 
-fn full(candidate: &Candidate, state: &State) -> Full {
+fn full(candidate: &Candidate, state: &State, categories: &Categories) -> Full {
     let (row, _) = Row::of(candidate).with_state(candidate, state);
     let found = candidate
         .program
@@ -159,6 +168,7 @@ fn full(candidate: &Candidate, state: &State) -> Full {
                 without: stdio.without.iter().copied().collect(),
                 pin: stdio.pin.iter().copied().collect(),
                 tools: stdio.tools.clone(),
+                categories: categories.sets(),
                 runner: candidate.runner.as_ref().map(Fetched::of),
             };
             (Some(stdio), None)

@@ -36,6 +36,7 @@ pub(crate) mod render;
 mod row;
 mod rules;
 mod run;
+mod scope;
 mod set;
 mod starting;
 mod surface;

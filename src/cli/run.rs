@@ -122,6 +122,7 @@ fn settings(
         surface: run.approved_surface()?,
         whole: explanation.required.whole,
         filter,
+        granted: explanation.declared.tools.categories.clone(),
         rules: set.rules.clone(),
         seed: launch::run_id::secret().map_err(LaunchError::Spawn)?,
         start_limit: timeouts.start_s.map(seconds),
@@ -149,11 +150,6 @@ fn permitted(
 
 /// The tools that this run offers.
 fn filter(args: &RunArgs, declared: &Tools) -> Result<Filter, LaunchError> {
-    // A person relies on what they wrote.
-    if !declared.categories.is_empty() {
-        let alias = args.alias.clone();
-        return Err(LaunchError::Categories { alias });
-    }
     let patterns = |place: &'static str, words: &[String]| -> Result<Vec<Pattern>, LaunchError> {
         let pattern = |word: &String| {
             word.parse().map_err(|problem| LaunchError::ToolPattern {

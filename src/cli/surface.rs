@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use super::scope::Scope;
 use super::starting::{self, Watch};
 use super::{ended, render};
 use crate::approval::candidate::{Candidate, SurfaceState};
@@ -71,12 +72,15 @@ pub(super) fn ask(
         .as_ref()
         .or(earlier)
         .map(|before| diff(before, &seen.surface));
+    let declarations = state.read()?;
+    let scope = Scope::read(state, alias, declarations.get(alias)?)?;
     let page = Page {
         alias: alias.as_str(),
         seen: &seen,
         findings: &findings,
         long: &check::long_names(&seen.surface, alias.as_str()),
         steadied_by: steadied_by.as_deref(),
+        categories: &scope.of(&seen.surface),
         diff: diff.as_ref(),
     };
     render::human(&format!("\n{}\n", page.to_text()));

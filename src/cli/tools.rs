@@ -8,22 +8,25 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::render;
+use super::scope::Scope;
 use crate::approval::Approvals;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, digest};
 use crate::error::Error;
 use crate::plan::facts;
 use crate::run::pending::{self, Waiting};
-use crate::surface::Surface;
 use crate::surface::canonical::Item;
+use crate::surface::categories::{Categories, Sets, Standing};
 use crate::surface::diff::{Diff, diff};
 use crate::surface::read::Seen;
 use crate::surface::show::Page;
+use crate::surface::{Kind, Surface};
 
 /// Show what a server may tell a model, and what waits for your answer
 ///
 /// Shows the approved surface of a server: instructions, tools, prompts, resources and templates,
-/// all of each. Nothing else of it reaches a host.
+/// all of each, and of each tool its category and whose word that is. Nothing else of it reaches a
+/// host.
 ///
 /// With --pending: what the last runs saw that is not what was approved, and so withheld, beside
 /// what was. Nothing is started for it. `supervisor approve ALIAS --surface` asks about it.
@@ -53,6 +56,8 @@ pub(super) struct Tools {
     approved: bool,
     /// The digest of what was.
     surface_digest: Option<String>,
+    /// The categories of its tools: those granted, and those that there are.
+    categories: Sets,
     /// When a run last saw what waits.
     seen: Option<String>,
     /// What was approved; with `--pending` what differs from it.
@@ -72,6 +77,9 @@ struct Row {
     name: String,
     /// Its pin.
     sha256: String,
+    /// What it is of, where it is a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<Standing>,
     /// How it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -87,22 +95,28 @@ struct Row {
 }
 
 impl Row {
-    fn of(item: &Item) -> Self {
+    fn of(item: &Item, categories: &Categories) -> Self {
+        let tool = (item.kind() == Kind::Tool).then(|| item.name());
         Self {
             kind: item.kind().as_str(),
             name: item.name().to_owned(),
             sha256: item.pin().to_string(),
+            category: tool.and_then(|tool| categories.on(tool)),
             change: None,
             before: None,
             item: item.item().clone(),
         }
     }
 
-    fn changed(item: &Item, change: &'static str, before: Option<&Item>) -> Self {
+    fn changed(
+        (item, categories): (&Item, &Categories),
+        change: &'static str,
+        before: Option<&Item>,
+    ) -> Self {
         Self {
             change: Some(change),
             before: before.map(|before| before.item().clone()),
-            ..Self::of(item)
+            ..Self::of(item, categories)
         }
     }
 }
@@ -113,6 +127,7 @@ struct Found {
     digest: Digest,
     approved: Option<Surface>,
     waiting: Option<Waiting>,
+    scope: Scope,
 }
 
 /// Runs the command.
@@ -126,11 +141,14 @@ pub(super) fn run(args: &ToolsArgs) -> ExitCode {
 
 fn found(alias: &Alias) -> Result<Found, Error> {
     let state = State::open(&facts::person()?)?;
-    let digest = digest::digest(state.read()?.get(alias)?);
+    let declarations = state.read()?;
+    let declaration = declarations.get(alias)?;
+    let digest = digest::digest(declaration);
     let approved = Approvals::surface_of(&state, alias, &digest)?;
     Ok(Found {
         alias: alias.clone(),
         waiting: pending::read(&state, &digest, approved.as_ref())?,
+        scope: Scope::read(&state, alias, declaration)?,
         approved,
         digest,
     })
@@ -139,8 +157,10 @@ fn found(alias: &Alias) -> Result<Found, Error> {
 impl Found {
     fn whole(self, json: bool) -> ExitCode {
         let approved = self.approved.clone().unwrap_or_default();
+        let categories = self.scope.of(&approved);
         if json {
-            let items = approved.iter().map(Row::of).collect();
+            let row = |item| Row::of(item, &categories);
+            let items = approved.iter().map(row).collect();
             return render::json("tools", &self.object(items));
         }
         let alias = &self.alias;
@@ -151,7 +171,7 @@ impl Found {
         }
         let short = approved.digest();
         let head = format!("approved of {alias} (surface {})", short.short());
-        let mut text = page(alias, approved, None, &head);
+        let mut text = page(alias, (approved, &categories), None, &head);
         if self.waiting.is_some() {
             text.push_str(&format!(
                 "\nsomething waits for an answer: supervisor tools {alias} --pending\n"
@@ -168,7 +188,7 @@ impl Found {
         };
         let differs = diff(&before, &now);
         if json {
-            let items = rows(&differs);
+            let items = rows(&differs, &self.scope.of(&now));
             return render::json("tools", &self.object(items));
         }
         let alias = &self.alias;
@@ -176,7 +196,8 @@ impl Found {
             return render::human(&format!("nothing of {alias} waits for an answer\n"));
         };
         let head = format!("withheld of {alias}, seen {}", waiting.seen);
-        let mut text = page(alias, now.clone(), Some(&differs), &head);
+        let categories = self.scope.of(&now);
+        let mut text = page(alias, (now.clone(), &categories), Some(&differs), &head);
         text.push_str(&format!(
             "\nto answer: supervisor approve {alias} --surface\n"
         ));
@@ -184,7 +205,9 @@ impl Found {
     }
 
     fn object(self, items: Vec<Row>) -> Tools {
+        let approved = self.approved.clone().unwrap_or_default();
         Tools {
+            categories: self.scope.of(&approved).sets(),
             alias: self.alias,
             digest: self.digest,
             approved: self.approved.is_some(),
@@ -195,17 +218,18 @@ impl Found {
     }
 }
 
-fn rows(differs: &Diff<'_>) -> Vec<Row> {
-    let pair =
-        |change| move |(before, now): &(&Item, &Item)| Row::changed(now, change, Some(before));
+fn rows(differs: &Diff<'_>, categories: &Categories) -> Vec<Row> {
+    let pair = |change| {
+        move |(before, now): &(&Item, &Item)| Row::changed((now, categories), change, Some(before))
+    };
     let added = differs
         .added
         .iter()
-        .map(|item| Row::changed(item, "added", None));
+        .map(|item| Row::changed((item, categories), "added", None));
     let removed = differs
         .removed
         .iter()
-        .map(|item| Row::changed(item, "removed", None));
+        .map(|item| Row::changed((item, categories), "removed", None));
     added
         .chain(removed)
         .chain(differs.renamed.iter().map(pair("renamed")))
@@ -213,7 +237,12 @@ fn rows(differs: &Diff<'_>) -> Vec<Row> {
         .collect()
 }
 
-fn page(alias: &Alias, surface: Surface, diff: Option<&Diff<'_>>, head: &str) -> String {
+fn page(
+    alias: &Alias,
+    (surface, categories): (Surface, &Categories),
+    diff: Option<&Diff<'_>>,
+    head: &str,
+) -> String {
     let seen = Seen {
         surface,
         ..Seen::default()
@@ -224,6 +253,7 @@ fn page(alias: &Alias, surface: Surface, diff: Option<&Diff<'_>>, head: &str) ->
         findings: &[],
         long: &[],
         steadied_by: None,
+        categories,
         diff,
     };
     page.to_text_below(head)

@@ -14,6 +14,7 @@ pub(super) enum Flag {
     Without,
     Allow,
     AllowLoaderEnv,
+    Category,
     NoInspect,
     Http,
     Header,
@@ -30,6 +31,7 @@ pub(super) enum Flag {
     NoPin,
     NoWithout,
     NoAllow,
+    NoCategory,
     NoHeader,
     NoBearerEnv,
     Enable,
@@ -49,6 +51,39 @@ impl Flag {
                 | Self::NoBearerEnv
                 | Self::Enable
                 | Self::Disable
+        )
+    }
+
+    /// Whether it is for a program only; `-e` says so by itself.
+    pub(super) fn is_for_program(self) -> bool {
+        matches!(
+            self,
+            Self::Dir
+                | Self::Read
+                | Self::Net
+                | Self::Limit
+                | Self::Pin
+                | Self::Without
+                | Self::Allow
+                | Self::AllowLoaderEnv
+                | Self::Category
+                | Self::Stdio
+                | Self::NoEnv
+                | Self::NoDir
+                | Self::NoRead
+                | Self::NoLimit
+                | Self::NoPin
+                | Self::NoWithout
+                | Self::NoAllow
+                | Self::NoCategory
+        )
+    }
+
+    /// Whether it is for a server elsewhere only; `--http` itself makes it one.
+    pub(super) fn is_for_http(self) -> bool {
+        matches!(
+            self,
+            Self::Header | Self::BearerEnv | Self::NoHeader | Self::NoBearerEnv
         )
     }
 }
@@ -81,7 +116,7 @@ impl Verb {
             Flag::NoWithout | Flag::NoAllow | Flag::NoHeader | Flag::NoBearerEnv => {
                 self == Self::Set
             }
-            Flag::Enable | Flag::Disable => self == Self::Set,
+            Flag::NoCategory | Flag::Enable | Flag::Disable => self == Self::Set,
             _ => true,
         }
     }
@@ -98,6 +133,7 @@ const FLAGS: &[(Flag, &str, Option<&str>)] = &[
     (Flag::Without, "--without", None),
     (Flag::Allow, "--allow", None),
     (Flag::AllowLoaderEnv, "--allow-loader-env", None),
+    (Flag::Category, "--category", None),
     (Flag::NoInspect, "--no-inspect", None),
     (Flag::Http, "--http", None),
     (Flag::Header, "--header", Some("-H")),
@@ -114,6 +150,7 @@ const FLAGS: &[(Flag, &str, Option<&str>)] = &[
     (Flag::NoPin, "--no-pin", None),
     (Flag::NoWithout, "--no-without", None),
     (Flag::NoAllow, "--no-allow", None),
+    (Flag::NoCategory, "--no-category", None),
     (Flag::NoHeader, "--no-header", None),
     (Flag::NoBearerEnv, "--no-bearer-env", None),
     (Flag::Enable, "--enable", None),

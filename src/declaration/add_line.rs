@@ -15,7 +15,7 @@ use secrecy::SecretString;
 pub use super::add_error::AddLineError;
 use super::add_words::Line;
 use super::set_line::Taken;
-use super::{Alias, Allow, EnvName, Limits, Network, Pin, loader};
+use super::{Alias, Allow, Category, EnvName, Limits, Network, Pin, loader};
 use crate::confine::Promise;
 
 /// What a line of `add` asks for.
@@ -43,6 +43,10 @@ pub struct AddLine {
 }
 
 /// How a named server is reached.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is at hand at a time, and most are programs"
+)]
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A program.
@@ -74,6 +78,8 @@ pub struct StdioLine {
     pub without: BTreeSet<Promise>,
     /// `--pin`.
     pub pin: BTreeSet<Pin>,
+    /// `--category`.
+    pub categories: BTreeSet<Category>,
 }
 
 /// A server elsewhere.
@@ -140,6 +146,7 @@ pub(super) struct Draft {
     pub(super) pin: BTreeSet<Pin>,
     pub(super) without: BTreeSet<Promise>,
     pub(super) allow: BTreeSet<Allow>,
+    pub(super) categories: BTreeSet<Category>,
     pub(super) url: Option<String>,
     pub(super) headers: BTreeMap<String, SecretString>,
     pub(super) bearer_env: Option<EnvName>,
@@ -232,6 +239,7 @@ impl Draft {
             allow: self.allow,
             without: self.without,
             pin: self.pin,
+            categories: self.categories,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::entry::{LARGEST, is_header_name, is_header_value};
 use super::set_line::Limit;
-use super::{Allow, BoundLimits, Limits, Network, Pin};
+use super::{Allow, BoundLimits, Category, Limits, Network, Pin};
 use crate::confine::Promise;
 
 pub(super) const NET: &str = "full or none";
@@ -22,6 +22,9 @@ pub(super) const PIN: &str = "program";
 pub(super) const WITHOUT: &str =
     "the numbers of promises that can be given up (P3, P6, P7, R1, R2, R5, N2), joined by commas";
 pub(super) const ALLOW: &str = "loader-env, nested-sandbox or pty, joined by commas";
+pub(super) const CATEGORY: &str = "read-only, additive, open-world, destructive, joined by commas";
+pub(super) const NO_CATEGORY: &str =
+    "read-only, additive, open-world, destructive, joined by commas; or all";
 pub(super) const HEADER: &str = "NAME=VALUE on one line";
 
 pub(super) fn net(word: &str) -> Option<Network> {
@@ -85,6 +88,10 @@ pub(super) fn allow(word: &str) -> Option<BTreeSet<Allow>> {
             .copied()
             .find(|allow| allow.as_str() == word)
     })
+}
+
+pub(super) fn categories(word: &str) -> Option<BTreeSet<Category>> {
+    set(word, |word| word.parse().ok())
 }
 
 pub(super) fn pin(word: &str) -> Option<BTreeSet<Pin>> {
@@ -211,5 +218,12 @@ mod tests {
         assert_eq!(without("Z99"), None);
         assert_eq!(allow("pty,loader-env").map(|set| set.len()), Some(2));
         assert_eq!(allow("everything"), None);
+        assert_eq!(
+            categories("read-only,open-world").map(|set| set.len()),
+            Some(2)
+        );
+        for bad in ["", "all", "read-only,", "readonly"] {
+            assert_eq!(categories(bad), None, "{bad}");
+        }
     }
 }

@@ -143,23 +143,10 @@ impl<'a> Line<'a> {
         attached: Option<&'a str>,
         place: usize,
     ) -> Result<(), AddLineError> {
-        match flag {
-            Flag::Dir | Flag::Read | Flag::Net | Flag::Limit | Flag::Pin | Flag::Without => {
-                self.draft.for_stdio.get_or_insert(name);
-            }
-            Flag::Allow | Flag::AllowLoaderEnv | Flag::Stdio => {
-                self.draft.for_stdio.get_or_insert(name);
-            }
-            Flag::NoEnv | Flag::NoDir | Flag::NoRead | Flag::NoLimit | Flag::NoPin => {
-                self.draft.for_stdio.get_or_insert(name);
-            }
-            Flag::NoWithout | Flag::NoAllow => {
-                self.draft.for_stdio.get_or_insert(name);
-            }
-            Flag::Header | Flag::BearerEnv | Flag::NoHeader | Flag::NoBearerEnv => {
-                self.draft.for_http.get_or_insert(name);
-            }
-            _ => {}
+        if flag.is_for_program() {
+            self.draft.for_stdio.get_or_insert(name);
+        } else if flag.is_for_http() {
+            self.draft.for_http.get_or_insert(name);
         }
         match (flag, attached) {
             (Flag::Env, attached) => return self.env(attached, place),
@@ -270,6 +257,9 @@ impl<'a> Line<'a> {
             Flag::Allow => draft
                 .allow
                 .extend(value::allow(word).ok_or(bad(value::ALLOW))?),
+            Flag::Category => draft
+                .categories
+                .extend(value::categories(word).ok_or(bad(value::CATEGORY))?),
             _ => return self.taken(flag, word, bad),
         }
         Ok(())
@@ -298,6 +288,11 @@ impl<'a> Line<'a> {
             Flag::NoAllow => {
                 take.allow
                     .extend(value::allow(word).ok_or(bad(value::ALLOW))?);
+            }
+            Flag::NoCategory if word == "all" => take.bound = true,
+            Flag::NoCategory => {
+                take.categories
+                    .extend(value::categories(word).ok_or(bad(value::NO_CATEGORY))?);
             }
             Flag::NoHeader => {
                 let name = value::header_name(word).ok_or(bad("the name of a header"))?;

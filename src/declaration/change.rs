@@ -31,6 +31,14 @@ pub enum ChangeError {
         /// By which flag.
         flag: &'static str,
     },
+    /// The last category that is granted is taken back.
+    #[error(
+        "--no-category: {alias} would be granted no category, and none named is every one granted"
+    )]
+    LastCategory {
+        /// Which.
+        alias: Alias,
+    },
     /// The new name is declared.
     #[error("a server is declared as {alias} already")]
     Taken {
@@ -60,6 +68,7 @@ impl ChangeError {
             Self::Nothing { .. } => "nothing-to-set",
             Self::Program { .. } => "stray-word",
             Self::Absent { .. } => "nothing-to-take-back",
+            Self::LastCategory { .. } => "last-category",
             Self::Taken { .. } => "alias-taken",
             Self::Unknown { .. } => "entry-unusable",
             Self::NoCommand(_) => "unknown-command",
@@ -89,6 +98,9 @@ impl ChangeError {
             Self::Nothing { alias } => format!("supervisor set {alias} --net none"),
             Self::Program { .. } => "supervisor add ALIAS -- PROGRAM ARGUMENT…".to_owned(),
             Self::Absent { alias, .. } => format!("supervisor get {alias}"),
+            Self::LastCategory { alias } => format!(
+                "supervisor rules deny {alias}:*   # or every category: supervisor set {alias} --no-category all"
+            ),
             Self::Taken { .. } => "supervisor list".to_owned(),
             Self::Unknown { name } => format!(
                 "supervisor remove {}   # or mend the entry, and look: supervisor list",

@@ -59,6 +59,7 @@ fn stdio(line: &StdioLine, person: &Person, cwd: &Path) -> Result<Stdio, PlanErr
     stdio.allow.clone_from(&line.allow);
     stdio.without.clone_from(&line.without);
     stdio.pin.clone_from(&line.pin);
+    stdio.tools.categories.clone_from(&line.categories);
     for (name, given) in &line.env {
         match given {
             Given::Passed => drop(stdio.pass.insert(name.clone())),

@@ -173,7 +173,7 @@ fn http(url: String, fields: &mut Fields) -> Result<Http, EntryError> {
 const READS: &str = "a list of {\"path\": absolute path, \"why\": \"value\", \"argument\", \"package-root\" or \"flag\"}";
 const LIMITS: &str = "an object of `memory`, `processes`, `files`, `file_size`, each a whole number from 1 to 2^53-1";
 const WITHOUT: &str = "a list of \"P3\", \"P6\", \"P7\", \"R1\", \"R2\", \"R5\", \"N2\", each once";
-const TOOLS: &str = "an object of `include`, `exclude`, `categories`, each a list of strings";
+const TOOLS: &str = "an object of `include` and `exclude`, each a list of strings, and `categories`, a list of \"read-only\", \"additive\", \"open-world\", \"destructive\", each once";
 const TIMEOUTS: &str = "an object of `start_s`, `call_s`, each a whole number from 1";
 const HEADERS: &str = "an object of headers, each name once, whose values are text on one line";
 const ENV: &str = "an object of variables whose values are strings without NUL";

@@ -11,6 +11,7 @@ pub(crate) mod add_flag;
 pub(crate) mod add_line;
 pub(crate) mod add_value;
 pub(crate) mod add_words;
+pub(crate) mod category;
 pub(crate) mod change;
 pub(crate) mod declare;
 pub(crate) mod digest;
@@ -36,6 +37,7 @@ use std::num::NonZeroU64;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
+pub use category::{Category, Whose};
 pub use digest::{Digest, ItemDigest, LaunchDigest, SurfaceDigest};
 pub use names::{AbsolutePath, Alias, EnvName};
 pub use prefix::DigestPrefix;
@@ -326,9 +328,13 @@ pub struct Tools {
     /// Globs of tools that go.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// Categories granted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub categories: Vec<String>,
+    /// Categories granted; none named, every one is.
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeSet::is_empty",
+        deserialize_with = "category::once"
+    )]
+    pub categories: BTreeSet<Category>,
 }
 
 /// Time limits, in seconds.

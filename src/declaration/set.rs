@@ -10,7 +10,9 @@ use super::add_error::AddLineError;
 use super::add_line::Given;
 use super::change::ChangeError;
 use super::set_line::{Edit, Limit};
-use super::{AbsolutePath, Allow, Declaration, Http, ReadReason, Server, Stdio, declare, loader};
+use super::{
+    AbsolutePath, Allow, Category, Declaration, Http, ReadReason, Server, Stdio, declare, loader,
+};
 use crate::approval::prompt;
 use crate::error::Error;
 use crate::plan::{Person, links, record};
@@ -140,6 +142,24 @@ impl Edit {
         )?;
         self.must(change(&mut stdio.pin, &take.pin, &give.pin), "--no-pin")?;
         stdio.network = give.network.unwrap_or(stdio.network);
+        self.categories(&mut stdio.tools.categories)
+    }
+
+    /// `--category`, `--no-category`. None left would be every one granted: that is asked for by its
+    /// own word, and never what becomes of a grant that is narrowed.
+    fn categories(&self, granted: &mut BTreeSet<Category>) -> Result<(), ChangeError> {
+        let (give, take) = (&self.give.categories, &self.take.categories);
+        if self.take.bound {
+            self.must(!granted.is_empty(), "--no-category")?;
+            granted.clear();
+        }
+        let there = take.iter().all(|one| granted.remove(one));
+        self.must(there, "--no-category")?;
+        granted.extend(give);
+        if granted.is_empty() && !take.is_empty() {
+            let alias = self.alias.clone();
+            return Err(ChangeError::LastCategory { alias });
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::add_flag::Verb;
 use super::add_line::Draft;
 use super::add_words::Line;
 use super::change::ChangeError;
-use super::{Alias, Allow, EnvName, Pin};
+use super::{Alias, Allow, Category, EnvName, Pin};
 use crate::confine::Promise;
 
 /// What a line of `set` asks for.
@@ -48,6 +48,9 @@ pub(super) struct Taken {
     pub(super) pin: BTreeSet<Pin>,
     pub(super) without: BTreeSet<Promise>,
     pub(super) allow: BTreeSet<Allow>,
+    pub(super) categories: BTreeSet<Category>,
+    /// `--no-category all`: every category is granted again.
+    pub(super) bound: bool,
     pub(super) headers: Vec<String>,
     pub(super) bearer_env: bool,
 }
@@ -125,7 +128,8 @@ mod tests {
     fn what_add_gives_can_be_taken_back() {
         let edit = edit(
             "x -e A=1 B=2 -e C --no-env D --no-dir --no-read /r --no-limit memory,files --no-pin program \
-             --no-without P3,R5 --no-allow pty --disable --json",
+             --no-without P3,R5 --no-allow pty --no-category read-only,additive --category open-world --disable \
+             --json",
         );
         assert_eq!(
             (edit.alias.as_str(), edit.give.env.len(), edit.json),
@@ -143,6 +147,15 @@ mod tests {
             ),
             (2, 1, 2, 1)
         );
+        assert_eq!(
+            (
+                take.categories.len(),
+                take.bound,
+                edit.give.categories.len()
+            ),
+            (2, false, 1)
+        );
+        assert!(self::edit("x --no-category all").take.bound);
         let Edit { take, .. } =
             self::edit("x --no-header X-Key --no-bearer-env --http https://e.example");
         assert!(take.bearer_env && take.headers == ["X-Key"]);
@@ -167,6 +180,9 @@ mod tests {
             ("x --no-env", "flag-value-missing"),
             ("x --no-dir=sk-1", "flag-value"),
             ("x --no-limit memory=sk-1", "flag-value"),
+            ("x --category sk-1", "flag-value"),
+            ("x --category all", "flag-value"),
+            ("x --no-category sk-1", "flag-value"),
             ("x --enable --disable", "flag-twice"),
             ("x --no-header K=sk-1", "flag-value"),
             ("x --stdio", "unknown-flag"),

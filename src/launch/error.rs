@@ -62,12 +62,6 @@ pub enum LaunchError {
         /// What is wrong with it.
         problem: PatternError,
     },
-    /// The declaration grants categories of tools, which this version does not hold calls against.
-    #[error("{alias}: this version does not obey `tools.categories` in mcp.json")]
-    Categories {
-        /// Which.
-        alias: Alias,
-    },
     /// Disabled in `mcp.json`.
     #[error("{alias} is disabled in mcp.json")]
     Disabled {
@@ -218,7 +212,6 @@ impl LaunchError {
             Self::NotPrepared { .. } => "not-prepared",
             Self::OtherDigest { .. } => "digest-differs",
             Self::ToolPattern { .. } => "tool-pattern",
-            Self::Categories { .. } => "categories-not-obeyed",
             Self::Disabled { .. } => "disabled",
             Self::Unheld { .. } => "promise-unheld",
             Self::HttpLater { .. } => "http-not-run",
@@ -256,9 +249,6 @@ impl LaunchError {
             Self::NotPrepared { alias, .. } => format!("supervisor prepare {alias}"),
             Self::OtherDigest { alias, .. } => format!("supervisor get {alias}"),
             Self::ToolPattern { .. } => "supervisor list   # names mcp.json".to_owned(),
-            Self::Categories { alias } => {
-                format!("supervisor rules deny {alias}:TOOL   # and take the key out of mcp.json")
-            }
             Self::Disabled { alias } => format!("supervisor set {alias} --enable"),
             Self::Unheld {
                 alias,

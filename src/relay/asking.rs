@@ -17,7 +17,7 @@ use super::ledger::{Asked, Asks, Full};
 use super::params::Params;
 use super::present::Cursor;
 use super::reading::Reading;
-use super::refused::{self, Layer, Refused};
+use super::refused::{self, Grant, Layer, Refused};
 use crate::surface::Kind;
 use crate::surface::canonical::Item;
 
@@ -195,7 +195,10 @@ impl Gate {
                 return Some(answer);
             }
         }
-        if let Some(answer) = self.ruled_out(id, asked) {
+        if let Some(answer) = self
+            .ruled_out(id, asked)
+            .or_else(|| self.ungranted(id, asked, wanted))
+        {
             return Some(answer);
         }
         let left = self
@@ -259,10 +262,20 @@ impl Gate {
     }
 
     pub(super) fn refuse(&mut self, id: &Id, asked: &Asked, refused: &Refused) -> Vec<u8> {
+        self.record_refused(asked, refused.layer, refused.reason);
+        answer::result(id, &self.refusal_of(asked, refused, None))
+    }
+
+    /// The result that refuses a call.
+    pub(super) fn refusal_of(
+        &self,
+        asked: &Asked,
+        refused: &Refused,
+        grant: Option<Grant<'_>>,
+    ) -> serde_json::Value {
         let tool = asked.tool.as_deref().unwrap_or_default();
         let structured = self.is_unstructured(tool);
-        self.record_refused(asked, refused.layer, refused.reason);
-        answer::result(id, &refused.result(tool, structured, asked.modern))
+        refused.result(tool, grant, (structured, asked.modern))
     }
 }
 

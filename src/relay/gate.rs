@@ -29,7 +29,7 @@ use super::reading::Reading;
 use super::replay::Replay;
 use super::{Counters, End, Exit, Pending, Refusal, Rules, Settings};
 use crate::audit::Event;
-use crate::declaration::ItemDigest;
+use crate::declaration::{Category, ItemDigest};
 use crate::why::cause::Cause;
 
 /// Requests of the host that may wait for the server.
@@ -135,6 +135,8 @@ pub(super) struct Gate {
     /// Deaths since the last answer.
     pub(super) deaths: u32,
     pub(super) filter: Filter,
+    /// The categories of tools that may be called; all, where none is named.
+    pub(super) granted: BTreeSet<Category>,
     /// What was approved of the server's surface.
     pub(super) pins: Pins,
     /// Whether it is offered whole or not at all.
@@ -181,6 +183,7 @@ impl Gate {
             limits: Limits::new(settings),
             deaths: 0,
             filter: settings.filter.clone(),
+            granted: settings.granted.clone(),
             pins: Pins::new(settings.surface.clone()),
             whole: settings.whole,
             present: Present::default(),

@@ -14,6 +14,7 @@ pub(in crate::relay) fn settings() -> Settings {
         surface: Some(NAMES.iter().map(|name| tool(name)).collect()),
         whole: false,
         filter: super::super::Filter::default(),
+        granted: std::collections::BTreeSet::new(),
         rules: Rules::default(),
         seed: [7; 32],
         start_limit: None,

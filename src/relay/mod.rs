@@ -15,7 +15,7 @@
 //! - what a server says of itself: `guard` and `surface` the layer, before a request and behind an
 //!   answer · `pins` what was approved, `template` whether a URI is of one · `listing` an answer without what is withheld, by its
 //!   `parts` · `clean` what does not show · `present` what is listed now · `reading` our own look at it
-//! - its rules: `rules` which calls pass, `ruling` what that means for one, `consent` how a call is put
+//! - its rules: `rules` which calls pass, `ruling` what that means for one, `categories` which kinds of tools, `consent` how a call is put
 //!   to the person, `word` what they said and `question` what waits for it, `wanted` what a server asks the host
 //!   for, `capabilities` what a host can be asked · `mark` texts marked as a server's ·
 //!   `filter` which tools a run offers · `era` whether this server can hear that ·
@@ -33,6 +33,7 @@ pub(crate) mod answer;
 mod asking;
 pub(crate) mod breaker;
 mod capabilities;
+mod categories;
 mod clean;
 mod consent;
 mod envelope;
@@ -89,6 +90,7 @@ mod stream_tests;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::time::Duration;
@@ -97,10 +99,12 @@ use jiff::Timestamp;
 use nix::unistd::Pid;
 
 use crate::audit::Event;
+use crate::declaration::Category;
 use crate::surface::canonical::Item;
 use crate::surface::{Kind, Surface};
 
 pub use breaker::{Breaker, Verdict};
+pub use categories::Words;
 pub use era::Discover;
 pub use error::RelayError;
 pub use filter::Filter;
@@ -141,6 +145,8 @@ pub struct Settings {
     pub whole: bool,
     /// Which of the server's tools are offered.
     pub filter: Filter,
+    /// `tools.categories`: those of which tools may be called; every one, where none is named.
+    pub granted: BTreeSet<Category>,
     /// What the person and the administrator rule.
     pub rules: Rules,
     /// What nobody else knows: our own ids and states are made of it.
@@ -162,6 +168,8 @@ pub struct Settings {
 pub struct Rules {
     /// Which calls pass.
     pub permissions: Permissions,
+    /// `categories`: what the person says tools are.
+    pub words: Words,
     /// `relay.ask_timeout_s`: how long a question to the person may wait.
     pub ask_limit: Duration,
     /// `mark_untrusted`: texts in results are marked as a server's.
@@ -174,6 +182,7 @@ impl Default for Rules {
     fn default() -> Self {
         Self {
             permissions: Permissions::default(),
+            words: Words::default(),
             ask_limit: ASK_LIMIT,
             mark_untrusted: false,
             own_words: false,

@@ -90,6 +90,11 @@ impl Pins {
         self.approved.is_some()
     }
 
+    /// What was.
+    pub(super) fn approved(&self) -> Option<&Surface> {
+        self.approved.as_ref()
+    }
+
     /// Every approved form of the item of that kind and name.
     pub(super) fn forms(&self, kind: Kind, name: &str) -> impl Iterator<Item = &Item> {
         let approved = self.approved.iter();

@@ -2,10 +2,13 @@
 //!
 //! Pure. The one shape of every layer that refuses (`docs/relay.md`).
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::gate::EXCERPT;
 use super::sanitize;
+use crate::declaration::Category;
 
 /// Who refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,6 +22,8 @@ pub(super) enum Layer {
     Filter,
     /// A rule of `settings.json`.
     Rule,
+    /// The categories that the declaration grants.
+    Category,
     /// The breaker.
     Breaker,
     /// So much, and no more.
@@ -33,6 +38,7 @@ impl Layer {
             Self::Surface => "surface",
             Self::Filter => "filter",
             Self::Rule => "rule",
+            Self::Category => "category",
             Self::Breaker => "breaker",
             Self::Limit => "limit",
         }
@@ -49,6 +55,13 @@ pub(super) struct Refused {
     pub(super) text: String,
 }
 
+/// What a call needs, and what is granted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grant<'a> {
+    pub(super) requires: Category,
+    pub(super) granted: &'a BTreeSet<Category>,
+}
+
 /// What a program reads of it.
 #[derive(Serialize)]
 struct Facts<'a> {
@@ -56,22 +69,28 @@ struct Facts<'a> {
     refused: bool,
     layer: Layer,
     reason: &'static str,
-    requires: [&'a str; 0],
-    granted: [&'a str; 0],
+    requires: Vec<Category>,
+    granted: Vec<Category>,
     retry_will_succeed: bool,
 }
 
 impl Refused {
-    /// The `result` of the call: `structured` where the tool is known to declare no
+    /// The `result` of the call, with what it would need where the layer goes by that: `structured` where the tool is known to declare no
     /// `outputSchema`, `modern` where the request is of the 2026-07-28 era.
-    pub(super) fn result(&self, tool: &str, structured: bool, modern: bool) -> serde_json::Value {
+    pub(super) fn result(
+        &self,
+        tool: &str,
+        grant: Option<Grant<'_>>,
+        (structured, modern): (bool, bool),
+    ) -> serde_json::Value {
+        let granted = grant.into_iter().flat_map(|grant| grant.granted).copied();
         let facts = Facts {
             tool,
             refused: true,
             layer: self.layer,
             reason: self.reason,
-            requires: [],
-            granted: [],
+            requires: grant.map(|grant| grant.requires).into_iter().collect(),
+            granted: granted.collect(),
             retry_will_succeed: false,
         };
         let (text, layer) = (&self.text, self.layer.as_str());
@@ -109,7 +128,7 @@ mod tests {
             reason: "tool-filtered",
             text: "weather does not offer it".to_owned(),
         };
-        let result = refused.result("set_x", true, true);
+        let result = refused.result("set_x", None, (true, true));
         let facts = &result["_meta"]["supervisor/refusal"];
         assert_eq!(
             (&facts["layer"], &facts["tool"]),
@@ -119,7 +138,7 @@ mod tests {
         assert_eq!(&result["structuredContent"], facts);
         assert_eq!(result["resultType"], "complete");
         assert_eq!(result["isError"], true);
-        let plain = refused.result("x", false, false);
+        let plain = refused.result("x", None, (false, false));
         assert!(plain.get("structuredContent").is_none() && plain.get("resultType").is_none());
         assert_eq!(shown("a\u{202e}b"), r"a\u{202e}b");
     }

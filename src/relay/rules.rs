@@ -81,6 +81,9 @@ pub enum RuleError {
     /// What a server asks the host for, in a list where that has no meaning.
     #[error("what a server asks the host for can stand under `deny` alone")]
     Request,
+    /// Not one tool, where a category is said.
+    #[error("a category is of one tool, by its whole name: `Mcp(alias:tool)`")]
+    NoTool,
     /// Nothing, a word with blanks around it, or what does not print.
     #[error("no tool can be called so")]
     Tool,
@@ -142,6 +145,11 @@ impl Rule {
     pub(crate) fn is_request(&self) -> bool {
         self.tool()
             .is_some_and(|name| [ELICITATION, SAMPLING, ROOTS].contains(&name))
+    }
+
+    /// Whether that tool is the one that it names.
+    pub(crate) fn is_of(&self, alias: &str, tool: &str) -> bool {
+        self.alias.as_str() == alias && self.tool() == Some(tool)
     }
 
     fn names(&self, alias: &str, tool: &str) -> bool {

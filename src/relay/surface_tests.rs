@@ -362,3 +362,6 @@ mod reads;
 
 #[path = "surface_kinds_tests.rs"]
 mod kinds;
+
+#[path = "categories_tests.rs"]
+mod categories;

@@ -1,22 +1,40 @@
 //! Changes of the rules in the text of `settings.json`: each a few bytes, the rest as it was written.
 //!
-//! Pure. A text that cannot be read is not changed. A rule stands in one list: put into one, it goes
-//! from the others.
+//! Pure. A text that cannot be read is not changed. A rule stands in one list for calls, and in one
+//! category: put into one, it goes from the others.
 
 use serde_json::value::RawValue;
 
-use crate::declaration::Alias;
+use super::List;
 use crate::declaration::document::Pairs;
+use crate::declaration::{Alias, Category};
 use crate::relay::{Action, Rule};
 
-const LISTS: [Action; 3] = [Action::Deny, Action::Ask, Action::Allow];
+/// Every list, with those of one kind beside one another.
+fn lists() -> impl Iterator<Item = List> {
+    let calls = [Action::Deny, Action::Ask, Action::Allow];
+    let tools = Category::ALL.into_iter().map(List::Tools);
+    calls.into_iter().map(List::Calls).chain(tools)
+}
+
+impl List {
+    /// The member of the file that it stands in, and its own name.
+    fn place(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Calls(action) => ("permissions", action.as_str()),
+            Self::Tools(category) => ("categories", category.as_str()),
+        }
+    }
+}
+
 const EMPTY: &str = "{\n  \"version\": 1\n}\n";
 
 /// The text with a rule in that list and in no other.
-pub(super) fn put(text: Option<&str>, list: Action, rule: &Rule) -> String {
+pub(super) fn put(text: Option<&str>, list: List, rule: &Rule) -> String {
     let mut text = text.unwrap_or(EMPTY).to_owned();
-    for other in LISTS.into_iter().filter(|other| *other != list) {
-        text = without(text, other, &|one| one == rule).0;
+    let beside = |other: &List| *other != list && other.place().0 == list.place().0;
+    for other in lists().filter(beside) {
+        text = without(text, other, &|_, one| one == rule).0;
     }
     if rules(&text, list).iter().any(|(_, one)| one == rule) {
         return text;
@@ -25,9 +43,9 @@ pub(super) fn put(text: Option<&str>, list: Action, rule: &Rule) -> String {
 }
 
 /// The text without the rules that are meant, and how many those were.
-pub(super) fn drop(text: &str, meant: &dyn Fn(&Rule) -> bool) -> (String, usize) {
+pub(super) fn drop(text: &str, meant: &dyn Fn(List, &Rule) -> bool) -> (String, usize) {
     let mut all = (text.to_owned(), 0);
-    for list in LISTS {
+    for list in lists() {
         let (text, count) = without(all.0, list, meant);
         all = (text, all.1 + count);
     }
@@ -37,7 +55,7 @@ pub(super) fn drop(text: &str, meant: &dyn Fn(&Rule) -> bool) -> (String, usize)
 /// The text with each rule that names an alias said of another one too.
 pub(super) fn copy(text: &str, old: &Alias, new: &Alias) -> String {
     let mut out = text.to_owned();
-    for list in LISTS {
+    for list in lists() {
         for (_, rule) in rules(text, list) {
             if rule.alias() == old
                 && let Ok(copied) = Rule::of(new.clone(), rule.about())
@@ -66,12 +84,13 @@ fn member<'a>(json: &'a str, name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.get())
 }
 
-fn array(text: &str, list: Action) -> Option<&str> {
-    member(member(text, "permissions")?, list.as_str())
+fn array(text: &str, list: List) -> Option<&str> {
+    let (kind, name) = list.place();
+    member(member(text, kind)?, name)
 }
 
 /// The rules of a list, each with its bytes in the text.
-fn rules(text: &str, list: Action) -> Vec<(&RawValue, Rule)> {
+fn rules(text: &str, list: List) -> Vec<(&RawValue, Rule)> {
     let raws: Vec<&RawValue> = array(text, list)
         .and_then(|array| serde_json::from_str(array).ok())
         .unwrap_or_default();
@@ -82,11 +101,11 @@ fn rules(text: &str, list: Action) -> Vec<(&RawValue, Rule)> {
 }
 
 /// The text without those rules of a list, and how many those were.
-fn without(mut text: String, list: Action, meant: &dyn Fn(&Rule) -> bool) -> (String, usize) {
+fn without(mut text: String, list: List, meant: &dyn Fn(List, &Rule) -> bool) -> (String, usize) {
     let mut count = 0;
     loop {
         let all = rules(&text, list);
-        let Some(at) = all.iter().position(|(_, rule)| meant(rule)) else {
+        let Some(at) = all.iter().position(|(_, rule)| meant(list, rule)) else {
             return (text, count);
         };
         let place = |at: usize| all.get(at).map(|(raw, _)| span(&text, raw.get()));
@@ -104,8 +123,8 @@ fn without(mut text: String, list: Action, meant: &dyn Fn(&Rule) -> bool) -> (St
 }
 
 /// The text with one more rule at the end of a list.
-fn with(text: &str, list: Action, rule: &Rule) -> String {
-    let (rule, name) = (quoted(rule), list.as_str());
+fn with(text: &str, list: List, rule: &Rule) -> String {
+    let (rule, (kind, name)) = (quoted(rule), list.place());
     let all = rules(text, list);
     let mut out = text.to_owned();
     if let Some((last, _)) = all.last() {
@@ -123,17 +142,17 @@ fn with(text: &str, list: Action, rule: &Rule) -> String {
     } else if let Some(array) = array(text, list) {
         let (start, end) = span(text, array);
         out.replace_range(start..end, &format!("[{rule}]"));
-    } else if let Some(permissions) = member(text, "permissions") {
+    } else if let Some(lists) = member(text, kind) {
         put_member(
             &mut out,
-            span(text, permissions),
+            span(text, lists),
             &format!("\"{name}\": [{rule}]"),
             4,
         );
     } else {
         let whole = span(text, text.trim());
-        let permissions = format!("\"permissions\": {{\n    \"{name}\": [{rule}]\n  }}");
-        put_member(&mut out, whole, &permissions, 2);
+        let lists = format!("\"{kind}\": {{\n    \"{name}\": [{rule}]\n  }}");
+        put_member(&mut out, whole, &lists, 2);
     }
     out
 }

@@ -96,3 +96,61 @@ fn rules_are_read_and_one_that_is_none_is_shown_by_its_place() {
         assert!(error.contains(says), "{bad}: {error}");
     }
 }
+
+#[test]
+fn categories_are_of_whole_tools_each_of_one() {
+    let settings = parse(
+        r#"{"version":1,"categories":{"read-only":["Mcp(a:x)","Mcp(a:z)"],"open-world":["Mcp(b:x)"],"additive":[]}}"#,
+    )
+    .unwrap();
+    let words = settings.rules.words;
+    assert_eq!(words.on("a", "x"), Some(Category::ReadOnly));
+    assert_eq!(words.on("b", "x"), Some(Category::OpenWorld));
+    assert_eq!((words.on("b", "z"), words.on("a", "*")), (None, None));
+    for (bad, says) in [
+        (
+            "{\"version\":1,\n\"categories\":{\"readonly\":[]}}",
+            "unknown variant `readonly`, expected one of `read-only`, `additive`, `open-world`, `destructive` at line 2",
+        ),
+        (
+            "{\"version\":1,\n\"categories\":{\"additive\":[\"Mcp(a)\"]}}",
+            "line 2, column 27: \"Mcp(a)\": a category is of one tool, by its whole name",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":["Mcp(a:*)"]}}"#,
+            "of one tool",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":["Mcp(a:get_*)"]}}"#,
+            "a rule names a tool by its whole name",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":["Mcp(a:roots/list)"]}}"#,
+            "of one tool",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":["Mcp(a:x)"],"read-only":["Mcp(a:\u0078)"]}}"#,
+            "\"Mcp(a:x)\": the category of that tool is said twice",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":["Mcp(a:x)","Mcp(a:x)"]}}"#,
+            "said twice",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":[7]}}"#,
+            "a rule is a string",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":"Mcp(a:x)"}}"#,
+            "line 1",
+        ),
+        (
+            r#"{"version":1,"categories":{"additive":[],"additive":[]}}"#,
+            "twice",
+        ),
+        (r#"{"version":1,"categories":["additive"]}"#, "line 1"),
+    ] {
+        let error = parse(bad).unwrap_err();
+        assert!(error.contains(says), "{bad}: {error}");
+    }
+}

@@ -7,19 +7,14 @@
 use std::collections::BTreeMap;
 
 use super::canonical::{Item, Kind, Surface};
+use super::categories::Categories;
 use super::check::{Finding, LongName};
 use super::diff::{Diff, changes};
+use super::lines::{Lines, MARGIN, escaped};
 use super::read::Seen;
 use super::reading::{Declared, Era, Reading};
-use super::rows::{self, Row, Said};
-use crate::text;
+use super::rows;
 
-/// What stands before every row of the server's own words.
-pub const MARGIN: char = '┃';
-/// The width of a line.
-const WIDTH: usize = 80;
-/// Rows that stand deeper are shown as deep as this.
-const DEEPEST: usize = 14;
 /// A name of at most so many plain characters is repeated in a row of ours.
 const PLAIN: usize = 64;
 
@@ -36,6 +31,8 @@ pub struct Page<'a> {
     pub long: &'a [LongName<'a>],
     /// The command that may make a surface the same at each start, where one is known.
     pub steadied_by: Option<&'a str>,
+    /// What its tools are of.
+    pub categories: &'a Categories,
     /// What differs from the surface approved before; `None`: all of it is shown.
     pub diff: Option<&'a Diff<'a>>,
 }
@@ -68,6 +65,10 @@ impl Page<'_> {
     }
 
     fn body(&self, out: &mut Lines) {
+        if let Some(told) = self.categories.told() {
+            out.ours("");
+            out.ours(&told);
+        }
         out.ours("");
         out.ours(&format!(
             "What stands behind {MARGIN} are the server's own words, what it says of its tools included."
@@ -178,7 +179,18 @@ impl Page<'_> {
         }
     }
 
+    /// What it may do at the worst, of a tool.
+    fn category(&self, item: &Item, out: &mut Lines) {
+        let standing = Some(item)
+            .filter(|item| item.kind() == Kind::Tool)
+            .and_then(|tool| self.categories.on(tool.name()));
+        if let Some(standing) = standing {
+            out.ours(&format!("  {}", standing.told()));
+        }
+    }
+
     fn item(&self, item: &Item, out: &mut Lines) {
+        self.category(item, out);
         if self.seen.is_unstable(item) {
             out.ours("  differs from start to start");
         } else if let Some(readings) = self.seen.only_in(item) {
@@ -221,12 +233,14 @@ impl Page<'_> {
                 "renamed: {}, its content the same",
                 now.kind().as_str()
             ));
+            self.category(now, out);
             out.theirs(0, "- ", &escaped(before.name()));
             out.theirs(0, "+ ", &escaped(now.name()));
         }
         for (before, now) in &diff.changed {
             out.ours("");
             out.ours(&format!("changed: {}", now.kind().as_str()));
+            self.category(now, out);
             out.theirs(0, "", &escaped(now.name()));
             for change in changes(before, now) {
                 out.change("- ", &change.path, change.before.as_ref());
@@ -280,119 +294,6 @@ fn heading(kind: Kind, number: usize, name: &str) -> String {
 fn places(readings: &std::collections::BTreeSet<Reading>) -> String {
     let places: Vec<String> = readings.iter().map(ToString::to_string).collect();
     places.join("; ")
-}
-
-/// Words of the server's, every character of them visible and none of them the margin.
-fn escaped(text: &str) -> String {
-    text::printable(text).replace(MARGIN, r"\u{2503}")
-}
-
-#[derive(Default)]
-struct Lines {
-    text: String,
-}
-
-impl Lines {
-    /// A row of ours; wrapped under itself.
-    fn ours(&mut self, text: &str) {
-        let depth = text.len().saturating_sub(text.trim_start().len());
-        let first = format!("  {}", " ".repeat(depth));
-        let next = format!("{first}  ");
-        self.fold(&first, &next, &text::printable(text.trim_start()));
-    }
-
-    /// A row of the server's, escaped; `mark` stands on each of its lines.
-    fn theirs(&mut self, depth: usize, mark: &str, text: &str) {
-        let before = format!("  {MARGIN} {}{mark}", "  ".repeat(depth.min(DEEPEST)));
-        self.fold(&before, &before, text);
-    }
-
-    /// A row of an item: on one line where it fits, else the key and its text below, each line
-    /// of that marked `>`.
-    fn row(&mut self, row: &Row) {
-        let key = escaped(&row.key);
-        match &row.said {
-            Said::Below => self.theirs(row.depth, "", &format!("{key}:")),
-            Said::Json(json) => {
-                self.theirs(row.depth, "", &format!("{key}: {}", escaped(json)));
-            }
-            Said::Text(text) => {
-                let line = format!("{key}: {}", escaped(text));
-                let taken = row.depth.min(DEEPEST).saturating_mul(2).saturating_add(4);
-                if !text.contains('\n') && width(&line).saturating_add(taken) <= WIDTH {
-                    self.theirs(row.depth, "", &line);
-                    return;
-                }
-                self.theirs(row.depth, "", &format!("{key}:"));
-                for line in text.split('\n') {
-                    self.theirs(row.depth.saturating_add(1), "> ", &escaped(line));
-                }
-            }
-        }
-    }
-
-    fn change(&mut self, mark: &str, path: &str, said: Option<&Said>) {
-        match said {
-            None => {}
-            Some(Said::Text(text)) => {
-                self.theirs(0, mark, &format!("{}:", escaped(path)));
-                for line in text.split('\n') {
-                    self.theirs(0, &format!("{mark}> "), &escaped(line));
-                }
-            }
-            Some(Said::Json(json)) => {
-                self.theirs(0, mark, &format!("{}: {}", escaped(path), escaped(json)));
-            }
-            Some(Said::Below) => self.theirs(0, mark, &escaped(path)),
-        }
-    }
-
-    /// Text in lines of at most 80 columns, broken after a space where there is one.
-    fn fold(&mut self, first: &str, next: &str, text: &str) {
-        let mut line = first.to_owned();
-        let mut left = WIDTH.saturating_sub(width(first));
-        let mut fresh = true;
-        let room = WIDTH.saturating_sub(width(next)).max(2);
-        for part in text.split_inclusive(' ') {
-            let needed = width(part.trim_end_matches(' '));
-            if needed > left && !fresh {
-                self.put(&line);
-                line = next.to_owned();
-                (left, fresh) = (room, true);
-            }
-            for character in part.chars() {
-                let wide = width_of(character);
-                // A space that would begin a line ends one.
-                if wide > left && !(character == ' ' && left == 0 && !fresh) {
-                    self.put(&line);
-                    line = next.to_owned();
-                    left = room;
-                }
-                line.push(character);
-                left = left.saturating_sub(wide);
-                fresh = false;
-            }
-        }
-        self.put(&line);
-    }
-
-    fn put(&mut self, line: &str) {
-        self.text.push_str(line.trim_end_matches(' '));
-        self.text.push('\n');
-    }
-}
-
-fn width(text: &str) -> usize {
-    text.chars().map(width_of).sum()
-}
-
-/// Columns of a character, one at least: marks that stack on one another take room here, so that
-/// a line of them has an end.
-fn width_of(character: char) -> usize {
-    if character.is_ascii() {
-        return 1;
-    }
-    textwrap::core::display_width(character.encode_utf8(&mut [0; 4])).max(1)
 }
 
 #[cfg(test)]

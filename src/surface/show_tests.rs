@@ -1,11 +1,15 @@
 //! What the page holds, and what cannot get out of its margin.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::surface::check::{Others, check, long_names};
 use crate::surface::diff::diff;
+use crate::surface::lines::{WIDTH, width};
+use crate::text;
 
 fn seen(items: &[(Kind, Value)]) -> Seen {
     let mut seen = Seen::default();
@@ -30,6 +34,7 @@ fn page(seen: &Seen, before: Option<&Surface>) -> String {
         findings: &findings,
         long: &long,
         steadied_by: None,
+        categories: &Categories::of(&seen.surface, |_| None, &BTreeSet::new()),
         diff: diff.as_ref(),
     };
     page.to_text()
@@ -43,6 +48,7 @@ fn a_tool_as_the_question_shows_it() {
     let text = page(&seen(&[(Kind::Tool, tool)]), None);
     let want = "
   tool 1, now
+    category: read-only (the server's own word)
   ┃ name: now
   ┃ description:
   ┃   > The time.
@@ -94,9 +100,9 @@ fn a_change_is_shown_beside_what_was() {
     let text = page(&now, Some(&before.surface));
     for part in [
         "1 added, 0 removed, 1 renamed, 1 changed,\n    1 the same\n",
-        "  changed: tool\n  ┃ a\n  ┃ - description:\n  ┃ - > one\n  ┃ + description:\n  ┃ + > two\n",
-        "  renamed: tool, its content the same\n  ┃ - c\n  ┃ + d\n",
-        "  added: tool\n  ┃ name: e\n",
+        "  changed: tool\n    category: destructive (the server does not say)\n  ┃ a\n  ┃ - description:\n  ┃ - > one\n  ┃ + description:\n  ┃ + > two\n",
+        "  renamed: tool, its content the same\n    category: destructive (the server does not say)\n  ┃ - c\n  ┃ + d\n",
+        "  added: tool\n    category: destructive (the server does not say)\n  ┃ name: e\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

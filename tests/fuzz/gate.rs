@@ -4,7 +4,8 @@
 //! Each line of the input is a step: `h` and a line of the host's, `s` and one of the server's, `t`
 //! and so many seconds, `d` the server dies, `u` another comes, `c` the end, `l` the server answers our
 //! own question for a list, by these tools or by those that are approved, `a` and a word: the host says
-//! that to the first open question of ours.
+//! that to the first open question of ours. A first line that begins with `g` grants destructive tools
+//! alone.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use super::super::gate::{Effect, Gate, Gone, Moment, Step};
 use super::super::params::Params;
 use super::super::{Action, Audit, Exit, Filter, Permissions, Rules, Settings};
 use super::driver::signature;
+use crate::declaration::Category;
 use crate::surface::canonical::Item;
 use crate::surface::{Kind, Surface};
 
@@ -70,8 +72,10 @@ pub fn target(input: &[u8]) -> u64 {
 
 /// The tools that are approved.
 fn approved() -> Surface {
-    let tool = |name| Item::listed(Kind::Tool, serde_json::json!({ "name": name })).unwrap();
-    ["a", "b"].map(tool).into_iter().collect()
+    let tool = |tool| Item::listed(Kind::Tool, tool).unwrap();
+    let plain = ["a", "b"].map(|name| serde_json::json!({ "name": name }));
+    let reads = serde_json::json!({"name": "c", "annotations": {"readOnlyHint": true}});
+    plain.into_iter().chain([reads]).map(tool).collect()
 }
 
 fn settings(input: &[u8]) -> Settings {
@@ -88,6 +92,11 @@ fn settings(input: &[u8]) -> Settings {
                 Vec::new()
             },
             ..Filter::default()
+        },
+        granted: if input.first() == Some(&b'g') {
+            BTreeSet::from([Category::Destructive])
+        } else {
+            BTreeSet::new()
         },
         rules: rules(input),
         seed: [7; 32],
@@ -133,7 +142,9 @@ impl Game {
                 if let Some(id) = self.own.take() {
                     let tools = std::str::from_utf8(tools).unwrap_or_default();
                     let tools = match tools {
-                        "" => r#"[{"name":"a"},{"name":"b"}]"#,
+                        "" => {
+                            r#"[{"name":"a"},{"name":"b"},{"name":"c","annotations":{"readOnlyHint":true}}]"#
+                        }
                         tools => tools,
                     };
                     let line =
@@ -201,6 +212,11 @@ impl Game {
             assert!(
                 action == Action::Allow || asked,
                 "{tool} reached the server"
+            );
+            // It is of the one category that may be missing.
+            assert!(
+                tool != "c" || self.gate.granted.is_empty(),
+                "{tool} reached the server without its category"
             );
         }
     }

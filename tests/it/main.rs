@@ -15,6 +15,7 @@
 mod support;
 
 mod attack;
+mod categories;
 mod cli_aliases;
 mod cli_commands;
 mod cli_directories;

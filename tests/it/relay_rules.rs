@@ -173,22 +173,3 @@ fn floors_hold_whatever_the_person_rules() {
         assert_eq!(code, 0, "{words}");
     }
 }
-
-/// A person who granted categories relies on the rest being refused; nothing does that yet.
-#[test]
-fn a_server_with_categories_is_not_started() {
-    let context = TestContext::ordinary();
-    let program = TestContext::program("fixture-server");
-    context.offered("s", &[], &[&program, "echo"]);
-    let file = context.path("home/.supervisor/mcp.json");
-    let mut all: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    all["mcpServers"]["s"]["tools"] = json!({"categories": ["read-only"]});
-    std::fs::write(&file, all.to_string()).unwrap();
-    let mut host = context.host("s");
-    let error = host.initialize()["error"].clone();
-    assert_eq!(
-        (&error["code"], &error["data"]["code"]),
-        (&json!(-31013), &json!("categories-not-obeyed"))
-    );
-    assert_eq!(host.end().0, 126);
-}

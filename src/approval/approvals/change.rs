@@ -139,7 +139,7 @@ impl Approvals {
             }
             Ok::<_, Error>(approvals.save(&before, locked)?)
         })?;
-        Settings::change(state, &Change::Drop(&|rule| rule.alias() == old))?;
+        Settings::change(state, &Change::Drop(&|_, rule| rule.alias() == old))?;
         Ok(())
     }
 

@@ -139,6 +139,7 @@ pub fn settings() -> Settings {
         surface: Some(offered()),
         whole: false,
         filter: crate::relay::Filter::default(),
+        granted: std::collections::BTreeSet::new(),
         rules: crate::relay::Rules::default(),
         seed: [7; 32],
         start_limit: None,
