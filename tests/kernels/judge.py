@@ -72,6 +72,8 @@ def judged(row, found):
         code, out, err, _ = found[user, "attacks"]
         result = re.search(r"(\d+) passed; (\d+) failed", out)
         attacks = f"{result[1]} held, {result[2]} not" if result else "no end"
+        if not result or result[1] == "0" and not code:
+            wrong.append("attacks: none was made")
         if code:
             wrong.append("attacks: " + " ".join(re.findall(r"^    (\S+)$", out, re.M)) + err[-300:])
     held = len(by.get("held", []))
