@@ -159,7 +159,7 @@ impl Cause {
             Self::TlsRoots => said.distrusts(),
             Self::NativeBuild => said.header().is_some() || said.gyp() || has(&BUILD),
             Self::FetchFailed => has(&FETCH),
-            Self::MissingVariable => !said.variables().is_empty(),
+            Self::MissingVariable => said.lacks_a_variable() || !said.variables().is_empty(),
             Self::WantsSocket => has(&SOCKET),
             Self::WantsHome => text.iter().any(|line| both(line, &HOME, &ABSENT)),
             Self::NotMcp => said.junk() > 0,
@@ -227,6 +227,10 @@ mod tests {
                 Cause::MissingVariable,
             ),
             ("KeyError: 'API_TOKEN'", Cause::MissingVariable),
+            (
+                "called `Result::unwrap()` on an `Err` value: NotPresent",
+                Cause::MissingVariable,
+            ),
             (
                 "npm error code E404\nnpm error 404 Not Found - GET https://r/x",
                 Cause::FetchFailed,

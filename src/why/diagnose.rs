@@ -7,7 +7,9 @@ use std::path::Path;
 use super::finding::{Finding, What};
 use super::judge::Judge;
 use super::missing;
+use super::paths::TERMINAL;
 use super::said::Said;
+use super::variables;
 use super::world::{self, Kind};
 
 /// How a run ended.
@@ -36,10 +38,15 @@ pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
         found.extend(over_memory(judge, &found));
         let told = [missing::certificates(judge, &found), missing::build(judge)];
         found.extend(told.into_iter().flatten());
+        if let Some(unresolved) = missing::unresolved(judge, &found) {
+            // What was asked in vain says no more than that.
+            found.retain(|finding| !(finding.kind == What::Host && finding.what.ends_with(":53")));
+            found.push(unresolved);
+        }
         found.extend(missing::commands(judge));
-        found.extend(missing::variables(judge));
+        found.extend(variables::named(judge));
         if !found.iter().any(|finding| finding.cause) {
-            found.extend(missing::read_by_it(judge));
+            found.extend(variables::read_by_it(judge));
         }
         if end != End::Before {
             last_resort(&mut found);
@@ -108,15 +115,17 @@ fn decides(finding: &Finding, said: &Said<'_>, end: End) -> bool {
     }
 }
 
-/// Where nothing is named, what it was refused last stands out. Looking for directories, listing
-/// what is beside a script, asking for a cache of names and, of shells, for a terminal is what
-/// every program does.
+/// Where nothing is named, what it was refused last stands out, a terminal after all else. Looking
+/// for directories, listing what is beside a script, asking for a cache of names and, of shells,
+/// for a terminal is what every program does.
 fn last_resort(found: &mut [Finding]) {
     if found.iter().any(|finding| finding.cause) {
         return;
     }
+    let terminal = |finding: &Finding| finding.what == TERMINAL;
     let idle = |finding: &Finding| {
-        let usual = finding.what.ends_with("/nscd/socket") || finding.what == "/dev/tty";
+        let by_shell = finding.by.last().is_some_and(|by| is_shell(by));
+        let usual = finding.what.ends_with("/nscd/socket") || (terminal(finding) && by_shell);
         usual || !finding.firm || matches!(finding.right, Some("list" | "watch"))
     };
     let stands_out = |finding: &&mut Finding| {
@@ -124,9 +133,16 @@ fn last_resort(found: &mut [Finding]) {
         !idle(finding) && (finding.ours || spoken)
     };
     let last = found.iter_mut().filter(stands_out);
-    if let Some(last) = last.max_by_key(|finding| (finding.ours, finding.last)) {
+    if let Some(last) = last.max_by_key(|finding| (finding.ours, !terminal(finding), finding.last))
+    {
         last.cause = true;
     }
+}
+
+/// Whether a program, as it is shown, is a shell.
+fn is_shell(by: &str) -> bool {
+    let program = by.split(' ').next().unwrap_or_default();
+    ["ash", "bash", "dash", "ksh", "sh", "zsh"].contains(&program.trim_start_matches('-'))
 }
 
 /// Memory that it used up together, for which it was ended.

@@ -1,17 +1,17 @@
 //! What a server lacks that shows in what it says, or in its script, rather than in what it was
 //! refused: variables, programs, certificates, headers; and what brings each.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::attempt::Target;
 use super::finding::{Finding, What};
 use super::judge::Judge;
 use super::paths;
+use super::variables::{given, variable};
 use super::world::{self, Kind};
 use crate::confine::Promise;
-use crate::declaration::EnvName;
-use crate::plan::{Source, facts};
+use crate::declaration::Network;
+use crate::plan::facts;
 use crate::text;
 
 /// Variables that say where certificates are, by who reads them first.
@@ -31,124 +31,8 @@ const BUNDLES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Variables that name sockets of the person's session: with their value nothing is reached.
-const SOCKETS: [&str; 6] = [
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DISPLAY",
-    "DOCKER_HOST",
-    "GPG_AGENT_INFO",
-    "SSH_AUTH_SOCK",
-    "WAYLAND_DISPLAY",
-];
-
-fn given(judge: &Judge<'_>, name: &str) -> Option<bool> {
-    let variables = &judge.explanation().plan.variables;
-    let known = variables.iter().find(|known| known.name.as_str() == name)?;
-    Some(known.source != Source::Unset)
-}
-
-/// Variables that it says it lacks, or that were named and not set.
-pub(super) fn variables(judge: &Judge<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for name in judge.said.variables() {
-        if given(judge, &name) != Some(true) {
-            found.extend(variable(judge, &name).map(Finding::cause));
-        }
-    }
-    for unset in &judge.explanation().plan.variables {
-        let name = unset.name.as_str();
-        if unset.source == Source::Unset && !found.iter().any(|known: &Finding| known.what == name)
-        {
-            found.extend(variable(judge, name));
-        }
-    }
-    found
-}
-
-fn variable(judge: &Judge<'_>, name: &str) -> Option<Finding> {
-    let known: EnvName = name.parse().ok()?;
-    let here = facts::caller_value(&known).is_some();
-    if SOCKETS.contains(&name) {
-        let note = "it names a socket of your session, which the server does not reach, with the variable or without";
-        return Some(Finding::new(What::Variable, name, note).promise(Promise::N2));
-    }
-    let named = given(judge, name).is_some();
-    let (word, note) = match (here, named) {
-        (true, _) => (
-            name.to_owned(),
-            "it is set here, and the server does not get it unless it is named",
-        ),
-        (false, true) => (
-            format!("{name}=-"),
-            "the declaration passes it by name, and it is not set here; stored, it is the same whoever starts the server",
-        ),
-        (false, false) => (
-            format!("{name}=-"),
-            "the server does not get it; the value is asked for",
-        ),
-    };
-    let mut flags = vec!["-e".to_owned(), word];
-    let mut finding = Finding::new(What::Variable, name, note).promise(Promise::E1);
-    if let Some(why) = judge.offer.refused(&flags) {
-        flags.extend(["--allow".to_owned(), "loader-env".to_owned()]);
-        if judge.offer.refused(&flags).is_some() {
-            finding.note = format!("nothing grants it: {why}");
-            return Some(finding);
-        }
-    }
-    finding.flags = flags;
-    Some(finding)
-}
-
-/// Variables that are set here and that it does not get: those its script reads, else those
-/// whose names its program or its arguments hold.
-pub(super) fn read_by_it(judge: &Judge<'_>) -> Vec<Finding> {
-    let plan = &judge.explanation().plan;
-    let files: Vec<PathBuf> = plan
-        .argv
-        .iter()
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .collect();
-    let ungiven = |name: &EnvName| given(judge, name.as_str()).is_none();
-    let here = facts::caller_names().into_iter().filter(ungiven);
-    let here: BTreeSet<String> = here.map(|name| name.as_str().to_owned()).collect();
-    let texts = files.iter().filter_map(|path| world::text(path));
-    let mut names: Vec<String> = texts
-        .flat_map(|text| super::script::variables(&text))
-        .filter(|name| here.contains(name))
-        .collect();
-    if names.is_empty() {
-        let settings = here.iter().filter(|name| super::script::is_setting(name));
-        let mut contents: Vec<Vec<u8>> = plan.argv.iter().map(|word| word.clone().into()).collect();
-        let programs = files.iter().chain([&plan.exec]);
-        contents.extend(programs.filter_map(|path| world::bytes(path)));
-        let holds = |name: &str| {
-            contents.iter().any(|content| {
-                let mut parts = content.windows(name.len());
-                parts.any(|part| part == name.as_bytes())
-            })
-        };
-        names = settings.filter(|name| holds(name)).cloned().collect();
-    }
-    let mut found: Vec<Finding> = Vec::new();
-    for name in names {
-        if !found.iter().any(|known| known.what == name) {
-            found.extend(variable(judge, &name));
-        }
-    }
-    if let [only] = found.as_mut_slice() {
-        only.cause = true;
-    }
-    // What Rust says of any variable that is not set.
-    if found.is_empty() && judge.said.has_word("NotPresent") {
-        let note = "it wants a variable, and says not which: what is written about it does, and \
-                    -e NAME grants it";
-        let finding = Finding::new(What::Variable, "one that it does not name", note);
-        found.push(finding.promise(Promise::E1).cause());
-    }
-    found
-}
+/// By what names that end in `.local` are learnt.
+const AVAHI: &str = "/run/avahi-daemon/socket";
 
 /// Programs that it did not find, where the person has them.
 pub(super) fn commands(judge: &Judge<'_>) -> Vec<Finding> {
@@ -265,6 +149,44 @@ fn setting(text: &str, name: &str) -> Option<String> {
         let value = value.trim().trim_matches('"');
         (key.trim() == name && !value.is_empty()).then(|| value.to_owned())
     })
+}
+
+/// The name of a host that was looked up in vain. What fails with the person's own network fails
+/// for them too.
+pub(super) fn unresolved(judge: &Judge<'_>, found: &[Finding]) -> Option<Finding> {
+    let known = |finding: &Finding| {
+        let else_where = matches!(finding.kind, What::Build | What::Certificates);
+        let granted = finding.kind == What::Host && finding.ours;
+        finding.cause && (else_where || granted)
+    };
+    if !judge.said.unresolved() || found.iter().any(known) {
+        return None;
+    }
+    let host = judge.said.unresolved_host();
+    if judge.explanation().plan.network == Network::None {
+        let note = "it looks up hosts, and has no network";
+        let finding = Finding::new(What::Host, "names of hosts (DNS)", note);
+        return Some(
+            finding
+                .promise(Promise::N1)
+                .flags(["--net", "full"])
+                .cause(),
+        );
+    }
+    let what = host.map_or_else(|| "names of hosts (DNS)".to_owned(), str::to_owned);
+    let service = Path::new(AVAHI);
+    if host.is_some_and(|host| host.ends_with(".local")) && world::kind(service).is_some() {
+        let note = "names of this kind your machine learns by a local socket, which no server reaches: \
+                    have it use the address";
+        let finding = Finding::new(What::Host, what, note);
+        return Some(finding.promise(Promise::N2).cause());
+    }
+    let shown = host.unwrap_or("HOST");
+    let note = format!(
+        "no address is found by that name, and the server looks where you do: no flag brings it; \
+         compare: getent hosts {shown}"
+    );
+    Some(Finding::new(What::Host, what, note).outside_too().cause())
 }
 
 /// Headers that a build of native code wants.

@@ -3,9 +3,10 @@
 //! [`rerun`] starts it once more by the road of `run` and watches it from outside
 //! ([`observe`], `tracee`, `call`), which gives `attempt`s: what it tried in vain. `judge` and
 //! `paths` hold each against what there is outside (`world`): what is not there for the server
-//! and there for the person is ours, what is nowhere is the server's own affair. `said`, `script`
-//! and `missing` read what the server says and is. `offer` tries the flags, so that none is named
-//! that `set` would not take, and `diagnose` puts it together: a [`Report`].
+//! and there for the person is ours, what is nowhere is the server's own affair. `said`, `unset`
+//! and `script` read what the server says and is, `missing` and `variables` find what brings it.
+//! `offer` tries the flags, so that none is named that `set` would not take, and `diagnose` puts it
+//! together: a [`Report`].
 //!
 //! Beside the path: `supervisor why` alone comes here. It decides nothing and loosens nothing.
 
@@ -24,6 +25,8 @@ pub(crate) mod rerun;
 mod said;
 mod script;
 mod tracee;
+mod unset;
+mod variables;
 mod world;
 
 use std::io;

@@ -24,6 +24,9 @@ const NAMED: [(&str, &str, &str); 7] = [
     (".config/uv/uv.toml", "UV_CONFIG_FILE", "uv"),
 ];
 
+/// The terminal of whoever asks.
+pub(super) const TERMINAL: &str = "/dev/tty";
+
 /// A path that was wanted in vain.
 pub(super) fn judge(
     judge: &Judge<'_>,
@@ -78,7 +81,12 @@ fn wanted(path: &Path, intent: Intent, note: impl Into<String>) -> Finding {
 
 fn device(judge: &Judge<'_>, path: &Path, intent: Intent) -> Option<Finding> {
     world::kind(path)?;
-    let terminal = ["/dev/ptmx", "/dev/pts", "/dev/tty"]
+    if path == Path::new(TERMINAL) {
+        let note = "it asks a person at a terminal; a server has none, and no flag gives it one: \
+                    what it asks for is to be told by a variable, an argument or a file";
+        return Some(wanted(path, intent, note).promise(Promise::E3));
+    }
+    let terminal = ["/dev/ptmx", "/dev/pts"]
         .iter()
         .any(|tree| path.starts_with(tree));
     let finding = wanted(path, intent, "a device; nothing grants one").promise(Promise::P5);

@@ -1,5 +1,5 @@
-//! What a server said of its own failure, read for what is known to be said: the names of
-//! variables, certificates that are not trusted, headers that are missing. Pure.
+//! What a server said of its own failure, read for what is known to be said: certificates
+//! that are not trusted, headers and programs that are missing; variables in `unset`. Pure.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ const NETWORK: [&str; 12] = [
     "eai_again",
     "econnrefused",
     "enetunreach",
-    "enotfound",
+    " enotfound",
     "getaddrinfo",
     "name resolution",
     "network",
@@ -34,52 +34,37 @@ const NETWORK: [&str; 12] = [
     "unreachable",
 ];
 
-/// Words beside which a name in capitals is a variable that is missing.
-const MISSING: [&str; 16] = [
-    "environment",
-    "env var",
-    "env.",
-    "not set",
-    "unset",
-    "unbound",
-    "undefined",
-    "not defined",
-    "not provided",
-    "not found",
-    "missing",
-    "required",
-    "must be",
-    "please",
-    "keyerror",
-    "set ",
+/// What says that the name of a host was not found, in small letters.
+const UNRESOLVED: [&str; 12] = [
+    "could not resolve host",
+    "eai_again",
+    " enotfound",
+    "failed to lookup address information",
+    "name or service not known",
+    "no address associated with hostname",
+    "no such host",
+    "nodename nor servname provided",
+    "server misbehaving",
+    "temporary failure in name resolution",
+    "unable to resolve host",
+    "unknownhostexception",
 ];
 
-/// Words of advice on what is shown: a variable beside them is nothing that a program lacks.
-const ADVICE: [&str; 5] = [
-    "backtrace",
-    "ignored due to",
-    "silence",
-    "stack trace",
-    "suppress",
+/// What stands before that name: of Node, curl and git, ssh, Python, wget, Go, Java.
+const BEFORE_HOST: [&str; 9] = [
+    "ENOTFOUND ",
+    "EAI_AGAIN ",
+    "ould not resolve host: ",
+    "ould not resolve hostname ",
+    "Failed to resolve ",
+    "host=",
+    "unable to resolve host address ",
+    "lookup ",
+    "UnknownHostException: ",
 ];
 
-/// Names in capitals that are no variables: codes of errors.
-const CODES: [&str; 14] = [
-    "CERT_",
-    "CERTIFICATE_",
-    "DEPTH_ZERO_",
-    "ERR_",
-    "ERROR",
-    "ERESOLVE",
-    "HTTP_",
-    "MODULE_NOT_FOUND",
-    "NO_PUBKEY",
-    "SELF_SIGNED_",
-    "SSL_ERROR",
-    "TLS_",
-    "UNABLE_TO_",
-    "WARNING",
-];
+/// What names stand in.
+const QUOTES: [char; 5] = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
 
 /// What says that a certificate is not trusted.
 const UNTRUSTED: [&str; 13] = [
@@ -101,6 +86,11 @@ const UNTRUSTED: [&str; 13] = [
 impl<'a> Said<'a> {
     pub(super) const fn new(lines: &'a [String]) -> Self {
         Self { lines }
+    }
+
+    /// The lines, in their order.
+    pub(super) const fn lines(&self) -> &'a [String] {
+        self.lines
     }
 
     /// Whether a text occurs.
@@ -158,34 +148,36 @@ impl<'a> Said<'a> {
         self.lines.iter().filter(junk).count()
     }
 
-    /// Variables that it says it lacks, in the order in which it names them.
-    pub(super) fn variables(&self) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for line in self.lines {
-            let lower = line.to_lowercase();
-            let of = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-            if !of(&MISSING) || of(&ADVICE) {
-                continue;
-            }
-            // Not what stands in a path, or in a name with hyphens.
-            let words = line
-                .split_whitespace()
-                .filter(|word| !word.contains('/'))
-                .flat_map(|word| {
-                    word.split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
-                });
-            for word in words.filter(|word| is_variable(word, &lower)) {
-                if !found.iter().any(|known| known == word) {
-                    found.push(word.to_owned());
-                }
-            }
-        }
-        found
-    }
-
     /// Whether a certificate was not trusted.
     pub(super) fn distrusts(&self) -> bool {
         UNTRUSTED.iter().any(|text| self.has(text))
+    }
+
+    /// Whether it did not find the address of a host.
+    pub(super) fn unresolved(&self) -> bool {
+        self.of_names().next().is_some()
+    }
+
+    /// The first host whose address it says it did not find.
+    pub(super) fn unresolved_host(&self) -> Option<&'a str> {
+        let named = |line: &'a String| {
+            BEFORE_HOST.iter().find_map(|before| {
+                let rest = line.split(before).nth(1)?.trim_start_matches(QUOTES);
+                let end = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.');
+                let name = rest.split(end).next()?.trim_matches(['-', '.']);
+                // `failed to lookup address information` has none.
+                (!name.is_empty() && name != "address").then_some(name)
+            })
+        };
+        self.of_names().find_map(named)
+    }
+
+    /// The lines on names of hosts that were looked up in vain.
+    fn of_names(&self) -> impl Iterator<Item = &'a String> {
+        self.lines.iter().filter(|line| {
+            let lower = line.to_lowercase();
+            UNRESOLVED.iter().any(|words| lower.contains(words))
+        })
     }
 
     /// A header that a compiler did not find.
@@ -254,40 +246,17 @@ impl<'a> Said<'a> {
                 .chain(spawned)
                 .chain(go)
                 .chain(python);
-            let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
             let plain =
                 |name: &&str| !name.is_empty() && !name.contains(|c: char| "/ .".contains(c));
             found.extend(
                 named
-                    .map(|name| name.trim_matches(quotes))
+                    .map(|name| name.trim_matches(QUOTES))
                     .filter(plain)
                     .map(str::to_owned),
             );
         }
         found
     }
-}
-
-/// Whether a word is the name of a variable: in capitals, and more than one part unless the line
-/// speaks of variables.
-fn is_variable(word: &str, lower: &str) -> bool {
-    let capitals = word.len() >= 3
-        && word.starts_with(|c: char| c.is_ascii_uppercase())
-        && word
-            .chars()
-            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    let plainly = [
-        "environment",
-        "env",
-        "unbound",
-        "keyerror",
-        "not set",
-        "unset",
-    ];
-    let errno = word.starts_with('E') && !word.contains('_') && word.len() > 4;
-    let code = CODES.iter().any(|code| word.starts_with(code)) || errno;
-    let parts = word.contains('_') || plainly.iter().any(|text| lower.contains(text));
-    capitals && parts && !code && !matches!(word, "API" | "URL" | "JSON" | "MCP" | "HTTP")
 }
 
 #[cfg(test)]
@@ -299,54 +268,67 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_are_missing() {
-        for (text, names) in [
-            ("KeyError: 'API_TOKEN'", &["API_TOKEN"][..]),
-            ("x.sh: 2: BRAVE_KEY: parameter not set", &["BRAVE_KEY"]),
-            ("./x: line 3: TOKEN: unbound variable", &["TOKEN"]),
-            (
-                "Error: GITHUB_TOKEN environment variable is required",
-                &["GITHUB_TOKEN"],
-            ),
-            (
-                "Missing required environment variables: A_KEY, B_KEY",
-                &["A_KEY", "B_KEY"],
-            ),
-            ("Please set DATABASE_URL", &["DATABASE_URL"]),
-            ("process.env.SLACK_TEAM is undefined", &["SLACK_TEAM"]),
-            ("KeyError: 'HOSTNAME'", &["HOSTNAME"]),
-            ("ENOENT: no such file, file not found", &[]),
-            ("Error: UNABLE_TO_GET_ISSUER_CERT_LOCALLY not found", &[]),
-            (
-                "Cannot find module, code MODULE_NOT_FOUND, required by",
-                &[],
-            ),
-            ("I AM READY", &[]),
-            ("/tmp/x-D5QHV6/x.sh: TOKEN: parameter not set", &["TOKEN"]),
-            (
-                "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
-                &[],
-            ),
-            (
-                "set `export UV_LINK_MODE=copy` or use `--link-mode=copy` to suppress this warning.",
-                &[],
-            ),
-            (
-                "Warning: The 'NO_COLOR' env is ignored due to the 'FORCE_COLOR' env being set.",
-                &[],
-            ),
-        ] {
-            let lines = lines(text);
-            assert_eq!(Said::new(&lines).variables(), names, "{text}");
-        }
-    }
-
-    #[test]
     fn a_path_is_named_by_itself() {
         let said = lines("open '/a/b/c.py' failed\nat unix:///run/x.sock. Is it there?");
         let said = Said::new(&said);
         assert!(said.names(Path::new("/a/b/c.py")) && said.names(Path::new("/run/x.sock")));
         assert!(!said.names(Path::new("/a/b")) && !said.names(Path::new("/a/b/c")));
+    }
+
+    /// Its name has a code of the network in it.
+    const FILE: &str = "FileNotFoundError: [Errno 2] No such file or directory: '/x'";
+
+    #[test]
+    fn hosts_that_are_not_found() {
+        for (text, host) in [
+            (
+                "Error: getaddrinfo ENOTFOUND api.example.org",
+                Some("api.example.org"),
+            ),
+            ("npm error errno EAI_AGAIN", None),
+            ("Error: getaddrinfo EAI_AGAIN db", Some("db")),
+            (
+                "curl: (6) Could not resolve host: api.example.org",
+                Some("api.example.org"),
+            ),
+            (
+                "ssh: Could not resolve hostname box: Name or service not known",
+                Some("box"),
+            ),
+            (
+                "socket.gaierror: [Errno -2] Name or service not known",
+                None,
+            ),
+            (
+                "Failed to resolve 'api.example.org' ([Errno -2] Name or service not known)",
+                Some("api.example.org"),
+            ),
+            (
+                "dial tcp: lookup api.example.org on 10.0.0.2:53: no such host",
+                Some("api.example.org"),
+            ),
+            (
+                "dns error: failed to lookup address information: Name or service not known",
+                None,
+            ),
+            (
+                "java.net.UnknownHostException: api.example.org",
+                Some("api.example.org"),
+            ),
+        ] {
+            let lines = lines(text);
+            let said = Said::new(&lines);
+            assert!(said.unresolved(), "{text}");
+            assert_eq!(said.unresolved_host(), host, "{text}");
+        }
+        for text in [
+            "npm error ERESOLVE could not resolve",
+            "Failed to resolve import \"x\"",
+            FILE,
+        ] {
+            assert!(!Said::new(&lines(text)).unresolved(), "{text}");
+        }
+        assert!(!Said::new(&lines(FILE)).network());
     }
 
     #[test]

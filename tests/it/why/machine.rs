@@ -129,3 +129,68 @@ fn a_bomb_that_answers() {
         "{report:#}"
     );
 }
+
+/// The terminal of whoever started the host: named in what it says, or the last thing it tried.
+#[test]
+fn a_terminal() {
+    for first in [
+        "open('/dev/tty', 'r+')",
+        "try:\n  open('/dev/tty')\nexcept OSError:\n  sys.exit(1)",
+        "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'read answer < /dev/tty'], check=True)",
+    ] {
+        let context = TestContext::ordinary();
+        python(&context, &[], first);
+        let report = refused(&context, "path", "/dev/tty");
+        let finding = &report["findings"][0];
+        assert_eq!(finding["promise"], "E3", "{first}");
+        assert!(finding["note"].as_str().unwrap().contains("terminal"));
+    }
+}
+
+/// What it was refused before it asked a person counts for more.
+#[test]
+fn a_terminal_that_is_asked_at_last_is_no_cause() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/settings", "x"));
+    let first = format!(
+        "try:\n  open('{file}')\nexcept OSError:\n  try:\n    open('/dev/tty')\n  except OSError:\n    sys.exit(1)"
+    );
+    python(&context, &[], &first);
+    granted(&context, "path", &file, &["--read", &file]);
+}
+
+/// The name of a host that nobody finds: with the network it is the person's own.
+#[test]
+fn a_host_that_nobody_finds() {
+    for words in [
+        "Error: getaddrinfo ENOTFOUND nowhere.invalid",
+        "dial tcp: lookup nowhere.invalid on 10.0.0.2:53: no such host",
+        "curl: (6) Could not resolve host: nowhere.invalid",
+    ] {
+        let context = TestContext::ordinary();
+        python(&context, &[], &format!("sys.exit('{words}')"));
+        let report = refused(&context, "host", "nowhere.invalid");
+        assert_eq!(report["findings"][0]["ours"], json!(false), "{report:#}");
+    }
+    let context = TestContext::ordinary();
+    // Refused as a name that nobody knows is, without asking anybody.
+    let look =
+        "import socket\nsocket.getaddrinfo('nowhere.invalid', 443, flags=socket.AI_NUMERICHOST)";
+    python(&context, &[], look);
+    let report = refused(&context, "host", "names of hosts (DNS)");
+    assert_eq!(report["findings"][0]["ours"], json!(false), "{report:#}");
+}
+
+/// Without a network the first thing that is refused is the look for its address.
+#[test]
+fn a_host_that_is_looked_for_without_a_network() {
+    let context = TestContext::ordinary();
+    let words = "Error: getaddrinfo EAI_AGAIN api.example.org";
+    let first = format!(
+        "import socket\ntry: socket.create_connection(('192.0.2.1', 53), 1)\nexcept OSError as error:\n  \
+         if error.errno == 101: sys.exit('{words}')"
+    );
+    python(&context, &["--net", "none"], &first);
+    let flags = ["--net", "full"];
+    granted(&context, "host", "names of hosts (DNS)", &flags);
+}

@@ -149,3 +149,28 @@ fn a_program_that_may_not_be_executed_yet_is_named_with_what_mends_it() {
     assert!(mended.success());
     assert!(works(&context));
 }
+
+/// As Go says it of a program that it looks for by its name: on the person's PATH, then on nobody's.
+#[test]
+fn a_program_that_go_does_not_find() {
+    let context = TestContext::ordinary();
+    context.make_directory("outside/bin");
+    let tool = context.make_file("outside/bin/frobnicate", "#!/bin/sh\nexit 0\n");
+    executable(&tool);
+    let first = "import shutil\nshutil.which('frobnicate') or \
+                 sys.exit('exec: \"frobnicate\": executable file not found in $PATH')";
+    python(&context, &["-e", "PATH=/usr/bin:/bin"], first);
+    assert!(!works(&context));
+    let bin = text(&context.path("outside/bin"));
+    let mut why = context.supervisor(&["why", "x", "--json"]);
+    let output = why.env("PATH", format!("/usr/bin:/bin:{bin}")).output();
+    let report = schema::check(&stdout(&output.unwrap()));
+    let flags = vec!["-e".to_owned(), format!("PATH=/usr/bin:/bin:{bin}")];
+    let want = ("program".to_owned(), text(&tool), flags);
+    assert_eq!(causes(&report), [want], "{report:#}");
+    give(&context, &report);
+    let context = TestContext::ordinary();
+    python(&context, &["-e", "PATH=/usr/bin:/bin"], first);
+    let report = refused(&context, "program", "frobnicate");
+    assert_eq!(report["findings"][0]["ours"], json!(false));
+}

@@ -99,3 +99,76 @@ fn certificates_that_a_variable_names() {
     assert_eq!(causes(&report), [want], "{report:#}");
     give(&context, &report);
 }
+
+/// The server is a program of Rust that ends as such do: by `unwrap`, by `expect` with the name, by
+/// printing the error. Its name stands in the program.
+#[test]
+fn a_variable_that_rust_does_not_find() {
+    let program = TestContext::program("fixture-server");
+    for how in ["unwrap", "expect", "display"] {
+        let context = TestContext::ordinary();
+        context.approved("x", &[], &[&program, "need", how]);
+        assert!(!works(&context));
+        let mut why = context.supervisor(&["why", "x", "--json"]);
+        let output = why.env("FIXTURE_API_KEY", "hunter2").output().unwrap();
+        assert!(!stdout(&output).contains("hunter2"));
+        let report = schema::check(&stdout(&output));
+        let want = (
+            "variable".to_owned(),
+            "FIXTURE_API_KEY".to_owned(),
+            vec!["-e".to_owned(), "FIXTURE_API_KEY".to_owned()],
+        );
+        assert_eq!(causes(&report), [want], "{how} {report:#}");
+    }
+}
+
+/// Where none that it holds the name of is set, only who wrote it knows; with the name, `-e` brings it.
+#[test]
+fn a_variable_that_rust_does_not_name() {
+    let program = TestContext::program("fixture-server");
+    for how in ["unwrap", "display"] {
+        let context = TestContext::ordinary();
+        context.approved("x", &[], &[&program, "need", how]);
+        let report = refused(&context, "variable", "one that it does not name");
+        assert_eq!(report["findings"][0]["promise"], "E1");
+    }
+    let context = TestContext::ordinary();
+    context.approved("x", &[], &[&program, "need", "expect"]);
+    let flags = ["-e", "FIXTURE_API_KEY=-"];
+    granted(&context, "variable", "FIXTURE_API_KEY", &flags);
+}
+
+/// Rust has one word for a file that is not there and another for a variable.
+#[test]
+fn a_file_that_rust_does_not_find() {
+    let context = TestContext::ordinary();
+    let file = text(&context.make_file("outside/settings.toml", "x"));
+    let words = "called `Result::unwrap()` on an `Err` value: Os { code: 2, kind: NotFound, message: \"No such file or directory\" }";
+    let first = format!("try:\n  open('{file}')\nexcept OSError:\n  sys.exit('{words}')");
+    python(&context, &[], &first);
+    granted(&context, "path", &file, &["--read", &file]);
+    // The file of variables that it looks for where it starts.
+    let context = TestContext::ordinary();
+    let words = "called `Result::unwrap()` on an `Err` value: Io(Custom { kind: NotFound, error: \"path not found\" })";
+    let first = format!("os.path.exists('.env') or sys.exit('{words}')");
+    python(&context, &[], &first);
+    let report = refused(&context, "variable", "what a file .env would set");
+    let note = report["findings"][0]["note"].as_str().unwrap();
+    assert!(note.contains("-e NAME"), "{note}");
+}
+
+/// Settings read by a library that names the field, or the variable in a line of its own.
+#[test]
+fn a_variable_behind_a_field() {
+    for words in [
+        "Error: missing value for field weather_key",
+        "ValidationError: 1 validation error for Settings\\nweather_key\\n  Field required [type=missing]",
+        "ZodError: [{\\n  \"received\": \"undefined\",\\n  \"path\": [\\n    \"WEATHER_KEY\"\\n  ]\\n}]",
+    ] {
+        let context = TestContext::ordinary();
+        let first = format!("os.environ.get('WEATHER_' + 'KEY') or sys.exit('{words}')");
+        python(&context, &[], &first);
+        let flags = ["-e", "WEATHER_KEY=-"];
+        granted(&context, "variable", "WEATHER_KEY", &flags);
+    }
+}
