@@ -55,7 +55,7 @@ promises! {
     E3, false, "starts with a clean signal mask, default dispositions, umask 077 and a session of its own";
     R1, true, "signals, traces, reads and reschedules no process outside";
     R2, true, "leaves no descendant behind when the run ends";
-    R3, false, "has no capability in any set, gains no privilege and cannot leave its limits";
+    R3, false, "has no capability, gains no privilege and cannot leave its limits";
     R4, false, "finds the kernel entry points that servers do not need closed";
     R5, true, "is bounded in memory, processes, open files, file size and core dumps";
     N1, false, "with --net none, sends and receives nothing";

@@ -144,7 +144,7 @@ fn files(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgement {
         Promise::P7 if namespaces => held(&[M::MountNamespace, M::LandlockFiles]),
         Promise::P7 => unheld(
             &[M::LandlockFiles],
-            "no FIFO outside opens; namespaces are refused here, so names and kinds of files outside show",
+            "no FIFO outside opens; namespaces are refused here, so names, kinds, sizes, times and attributes of files outside show, and the mounts",
         ),
         Promise::P1 if root => unheld(
             &[M::MountNamespace, M::LandlockFiles],
@@ -193,7 +193,7 @@ fn processes(promise: Promise, root: bool, set: &BTreeSet<Mechanism>) -> Judgeme
         Promise::R3 if root || namespaces => held(OWN),
         Promise::R3 => held_but(
             OWN,
-            "the bounding set of an ordinary user empties only in a namespace of its own, which is refused here; no_new_privs keeps all of it from being gained",
+            "its capability bounding set is not empty: that of an ordinary user empties only in a namespace of its own, which is refused here; no_new_privs keeps all that stands there from being gained",
         ),
         Promise::R5 if root || !namespaces => unheld(
             &[M::Rlimits],

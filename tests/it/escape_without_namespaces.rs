@@ -19,13 +19,20 @@ fn standings(context: &TestContext) -> Value {
     said["promises"].clone()
 }
 
+fn standing<'a>(standings: &'a Value, promise: &str) -> &'a Value {
+    let mut all = standings.as_array().unwrap().iter();
+    all.find(|standing| standing["id"] == promise).unwrap()
+}
+
 fn state(standings: &Value, promise: &str) -> String {
-    let all = standings.as_array().unwrap();
-    let standing = all
-        .iter()
-        .find(|standing| standing["id"] == promise)
-        .unwrap();
-    standing["state"].as_str().unwrap().to_owned()
+    let state = &standing(standings, promise)["state"];
+    state.as_str().unwrap().to_owned()
+}
+
+/// What a reader is told of a promise beside its state; nothing where there is nothing to tell.
+fn note(standings: &Value, promise: &str) -> String {
+    let note = &standing(standings, promise)["note"];
+    note.as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -84,6 +91,49 @@ fn what_is_not_held_is_not_claimed() {
     for promise in ["P1", "P2", "P4", "N2", "E1", "E2", "R3", "R4", "S5"] {
         assert_eq!(state(&not, promise), "held", "{promise}");
     }
+}
+
+/// No capability and none to be gained. The bounding set stays as it was, and that is said: of root
+/// alone and in namespaces it is emptied.
+#[test]
+fn r3_has_no_capability_and_says_what_stays() {
+    let context = TestContext::ordinary();
+    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+        let attack = Attack::new(&context, &["status", set]);
+        let verdict = attack.confined_without_namespaces();
+        assert!(!verdict.got, "{set} {}", verdict.detail);
+    }
+    let gained = Attack::new(&context, &["status", "NoNewPrivs"]).confined_without_namespaces();
+    assert!(gained.got, "no_new_privs is not set");
+    let bounding = Attack::new(&context, &["status", "CapBnd"]);
+    let stays = bounding.confined_without_namespaces().got;
+    let said = note(&standings(&context), "R3");
+    assert_eq!(stays, said.contains("bounding set is not empty"), "{said}");
+    let with = context.run(&["explain", "probe", "--json"]);
+    let with: Value = serde_json::from_slice(&with.stdout).unwrap();
+    if !with["lowered"]["namespaces"].is_null() {
+        assert!(!bounding.confined().got);
+        assert_eq!(note(&with["promises"], "R3"), "");
+    }
+}
+
+/// Its own sockets are closed with all others, below Landlock ABI 9: said before the start, on the
+/// page too, and true.
+#[test]
+fn n2_says_that_its_own_sockets_do_not_work() {
+    let context = TestContext::ordinary();
+    let attack = Attack::new(&context, &["own-socket", "@s"]);
+    assert!(attack.alone().got);
+    let works = attack.confined_without_namespaces().got;
+    let all = standings(&context);
+    assert_eq!(state(&all, "N2"), "held");
+    let said = note(&all, "N2");
+    let closed = "its own Unix sockets are closed too: full Chromium, playwright";
+    assert_eq!(works, !said.contains(closed), "{said}");
+    let page = context.without_namespaces(&["explain", "probe"]).output();
+    let page = stdout(&page.unwrap());
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert_eq!(works, !words.join(" ").contains(closed), "{page}");
 }
 
 /// Forty processes that each start one in a session of its own and end, until a file `stop` is there;
