@@ -30,6 +30,10 @@ use crate::surface::read::{self, Progress, Seen, Settings};
 use crate::surface::show::Page;
 use jiff::Timestamp;
 
+/// How often the first reading of a program of Python is made again. Two words in a set stand in
+/// the order of the first start every other time, so that four more miss that once in sixteen.
+const AGAIN_OF_PYTHON: usize = 4;
+
 /// Reads the surface of an approved server, shows it and asks. `earlier` is what was approved
 /// before, under this alias; what differs from it is shown then. Whether it is approved now.
 ///
@@ -113,8 +117,13 @@ fn seen(
     starting::prepare_first(person, state, permitted.explanation(), &watch)?;
     let why = format!("{alias}, confined, to read what it offers (Ctrl-C stops that)");
     render::human(&format!("\n{}", render::paragraph("starting", &why)));
-    let (digest, seen) = inspect(person, state, alias, &watch)?;
-    Ok((digest, seen, steadied_by(permitted.explanation())))
+    let steadied_by = steadied_by(permitted.explanation());
+    let again = match steadied_by {
+        Some(_) => AGAIN_OF_PYTHON,
+        None => 1,
+    };
+    let (digest, seen) = inspect(person, state, alias, (&watch, again))?;
+    Ok((digest, seen, steadied_by))
 }
 
 /// The second question after a yes to the first, where there is somebody to ask: a no, or a
@@ -153,7 +162,7 @@ fn inspect(
     person: &Person,
     state: &State,
     alias: &Alias,
-    watch: &Watch,
+    (watch, again): (&Watch, usize),
 ) -> Result<(Digest, Seen), Error> {
     let failed = |error| Error::from(LaunchError::Spawn(error));
     let runtime = launch::runtime().map_err(failed)?;
@@ -162,6 +171,7 @@ fn inspect(
     let settings = Settings {
         alias,
         start: start_limit(state, alias)?,
+        again,
         interrupted: &watch.interrupted,
         progress: &tell,
         after_server: sweep,

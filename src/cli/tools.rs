@@ -198,6 +198,11 @@ impl Found {
         let head = format!("withheld of {alias}, seen {}", waiting.seen);
         let categories = self.scope.of(&now);
         let mut text = page(alias, (now.clone(), &categories), Some(&differs), &head);
+        if differs.is_reordered() {
+            let why = "something is the same in another order, as a set of Python stands in another at each start; what may steady that:";
+            let command = format!("supervisor set {alias} -e PYTHONHASHSEED=0");
+            text.push_str(&render::paragraph(&format!("\n{why}"), &command));
+        }
         text.push_str(&format!(
             "\nto answer: supervisor approve {alias} --surface\n"
         ));

@@ -315,6 +315,7 @@ fn greet(
     let settings = Settings {
         alias,
         start: limit,
+        again: 0,
         interrupted,
         progress,
         after_server: || drop(descendants::sweep(descendants::AT_LEISURE)),

@@ -40,6 +40,19 @@ impl Diff<'_> {
             && self.renamed.is_empty()
             && self.changed.is_empty()
     }
+
+    /// Whether something says the same as before in another order, character for character: so
+    /// does what goes through a set, whose order is another at each start.
+    #[must_use]
+    pub fn is_reordered(&self) -> bool {
+        let letters = |item: &Item| {
+            let mut letters: Vec<char> = item.item().to_string().chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let mut changed = self.changed.iter();
+        changed.any(|(before, now)| letters(before) == letters(now))
+    }
 }
 
 /// Compares two surfaces.

@@ -3,7 +3,7 @@
 //! A surface may depend on what the client declares and on the era it speaks, and a server may
 //! lock to the first word it hears, so each reading has a child of its own. To keep the number
 //! small, each era is read with nothing declared and with all of it; only where these two differ
-//! is each capability read alone. The first reading is made twice: what differs then differs from
+//! is each capability read alone. The first reading is made again: what differs then differs from
 //! start to start. A server of one era so costs four starts (the last asks for the other era), one
 //! of both five, and one that varies four more in each era it does.
 
@@ -60,6 +60,8 @@ pub struct Settings<'a> {
     pub alias: &'a Alias,
     /// How long the first child may take to its first answer.
     pub start: Duration,
+    /// How often the first reading is made again, to see whether it says the same.
+    pub again: usize,
     /// Set when the person does not wait any longer.
     pub interrupted: &'a AtomicBool,
     /// Told what happens.
@@ -304,7 +306,7 @@ struct Reader<'a, S> {
 
 impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
     /// All readings of one era; why it is not spoken, where it is not. The first that is spoken
-    /// is read twice, to see whether it says the same twice.
+    /// is read again, to see whether it says the same.
     async fn era(&mut self, era: Era) -> Result<Option<SurfaceError>, Error> {
         let reading = |declared| Reading { era, declared };
         let first = self.reading(reading(Declared::Nothing)).await?;
@@ -313,7 +315,12 @@ impl<S: AsyncFnMut() -> Result<Running, Error>> Reader<'_, S> {
         }
         if !self.repeated {
             self.repeated = true;
-            self.must(reading(Declared::Nothing)).await?;
+            for _ in 0..self.settings.again {
+                self.must(reading(Declared::Nothing)).await?;
+                if !self.seen.unstable.is_empty() {
+                    break;
+                }
+            }
         }
         self.must(reading(Declared::All)).await?;
         if !self.seen.is_steady(era) {

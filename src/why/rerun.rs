@@ -141,6 +141,7 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
     let settings = Settings {
         alias,
         start: limit,
+        again: 0,
         interrupted: &AtomicBool::new(false),
         progress: &tell,
         after_server: || drop(descendants::sweep(descendants::AT_LEISURE)),

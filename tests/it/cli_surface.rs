@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{TestContext, stderr, stdout};
+use crate::support::{Host, TestContext, stderr, stdout};
 
 /// A server that says of itself what a file holds.
 struct Described {
@@ -152,6 +152,64 @@ fn what_differs_from_start_to_start_is_named() {
     let (_, screen) = steady.add("y");
     assert!(screen.contains("nothing declared, once more"), "{screen}");
     assert!(!screen.contains("unstable"), "{screen}");
+}
+
+/// A server of Python; `ORDER` is what a set of words would be joined to.
+const PYTHON: &str = r#"
+import json, sys
+ORDER = @ORDER@
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "py", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        answer["result"] = {"tools": [{"name": "run", "description": ORDER,
+                                       "inputSchema": {"type": "object"}}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "not known"}
+    print(json.dumps(answer), flush=True)
+"#;
+
+#[test]
+fn a_program_of_python_is_asked_until_it_says_something_else() {
+    let again = "nothing declared, once more";
+    for (order, times, cure) in [
+        // Another word at each start, as sure as may be.
+        (r#""allowed: %d" % hash("ls")"#, 1, true),
+        (r#""allowed: ls, pwd""#, 4, false),
+    ] {
+        let context = TestContext::ordinary();
+        let script = context.make_file("server.py", &PYTHON.replace("@ORDER@", order));
+        let script = script.to_str().unwrap();
+        let words = ["add", "py", "--", "/usr/bin/python3", script];
+        let (code, screen) = context.at_terminal(&words, "y");
+        assert_eq!(code, 0, "{screen}");
+        assert_eq!(screen.matches(again).count(), times, "{order}\n{screen}");
+        let command = "supervisor set py -e PYTHONHASHSEED=0";
+        assert_eq!(screen.contains(command), cure, "{order}\n{screen}");
+    }
+}
+
+#[test]
+fn what_is_the_same_in_another_order_is_withheld_with_what_may_steady_it() {
+    let command = "supervisor set said -e PYTHONHASHSEED=0";
+    for (later, cure) in [("allowed: pwd, ls", true), ("allowed: pwd, rm", false)] {
+        let said = Described::new(&json!({"tools": [tool("run", "allowed: ls, pwd")]}));
+        said.add("y");
+        said.says(&json!({"tools": [tool("run", later)]}));
+        let mut host = Host::start(said.context.supervisor(&["run", "said"]));
+        host.initialize();
+        host.request("tools/list", &json!({}));
+        host.end();
+        let page = stdout(&said.context.run(&["tools", "said", "--pending"]));
+        assert!(page.contains(later), "{page}");
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(page.contains(command), cure, "{page}");
+    }
 }
 
 #[test]
