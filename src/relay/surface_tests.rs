@@ -365,3 +365,6 @@ mod kinds;
 
 #[path = "categories_tests.rs"]
 mod categories;
+
+#[path = "verbatim_properties.rs"]
+mod verbatim;

@@ -46,5 +46,6 @@ mod relay_rules;
 mod relay_run;
 mod schema;
 mod transcripts;
+mod verbatim;
 mod why;
 mod withheld;
