@@ -226,7 +226,8 @@ impl Gate {
     /// A server's error of the protocol in our words, where that is set. Its code stays, and the
     /// versions that a host needs to go on.
     pub(super) fn reworded(&self, id: &Id, asked: &Asked, error: &str) -> Option<Vec<u8>> {
-        if !self.rules.as_ref().is_ok_and(|rules| rules.own_words) {
+        // Where the rules cannot be read, that may be what they say.
+        if self.rules.as_ref().is_ok_and(|rules| !rules.own_words) {
             return None;
         }
         let error = reworded(&self.alias, &what(asked), error);

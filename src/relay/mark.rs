@@ -22,8 +22,8 @@ const TOKENS: &str = include_str!("../../policy/template-tokens.json");
 const FLAG: &str = "supervisor/untrusted";
 /// Levels of a result that are looked into; content as the protocol has it needs six.
 const DEEPEST: usize = 16;
-/// What takes the place of what lies deeper: a text that cannot be marked does not pass.
-const LEFT_OUT: &str = r#"{"type":"text","text":"supervisor left out what stood here: it cannot be marked as untrusted"}"#;
+/// The text that takes the place of what lies deeper, or is none: what cannot be marked does not pass.
+const LEFT_OUT: &str = r#""supervisor left out what stood here: it cannot be marked as untrusted""#;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +63,11 @@ fn neutral(text: &str) -> String {
     out
 }
 
+/// The block of that text.
+fn left_out() -> String {
+    format!(r#"{{"type":"text","text":{LEFT_OUT}}}"#)
+}
+
 /// One result that is marked.
 struct Marking<'a> {
     line: &'a str,
@@ -79,6 +84,12 @@ struct Marking<'a> {
 impl Marking<'_> {
     fn text(&mut self, value: &RawValue) {
         let Some(text) = string(value.get()) else {
+            if value.get().starts_with(['[', '{']) {
+                // No text, and yet what some hosts would show as one.
+                self.edits
+                    .replace(self.line, value.get(), LEFT_OUT.to_owned());
+                self.leave("unreadable");
+            }
             return;
         };
         let (who, seal) = (&self.who, &self.seal);
@@ -97,8 +108,8 @@ impl Marking<'_> {
             return true;
         }
         let new = match value.get().chars().next() {
-            Some('[') => format!("[{LEFT_OUT}]"),
-            Some('{') => LEFT_OUT.to_owned(),
+            Some('[') => format!("[{}]", left_out()),
+            Some('{') => left_out(),
             // Nothing stands in it that would be marked.
             _ => return false,
         };
@@ -123,6 +134,10 @@ impl Marking<'_> {
 
     /// A block of content, or several, so many levels into the result.
     fn blocks(&mut self, value: &RawValue, depth: usize) {
+        if value.get().starts_with('"') {
+            // Not of the protocol, and shown by hosts that take it.
+            return self.text(value);
+        }
         if !self.reaches(value, depth) {
             return;
         }
@@ -134,7 +149,7 @@ impl Marking<'_> {
                 .for_each(|block| self.blocks(block, depth));
             return;
         }
-        for (name, value) in self.read(value, LEFT_OUT).unwrap_or_default() {
+        for (name, value) in self.read(value, &left_out()).unwrap_or_default() {
             match name.to_ascii_lowercase().as_str() {
                 "text" => self.text(value),
                 "resource" => self.contents(value, depth),
@@ -147,6 +162,9 @@ impl Marking<'_> {
 
     /// The contents of a resource. A page that a host shows is for its program, not for a model.
     fn contents(&mut self, value: &RawValue, depth: usize) {
+        if value.get().starts_with('"') {
+            return self.text(value);
+        }
         if !self.reaches(value, depth) {
             return;
         }
@@ -156,7 +174,7 @@ impl Marking<'_> {
             all.into_iter().for_each(|one| self.contents(one, depth));
             return;
         }
-        let all = self.read(value, LEFT_OUT).unwrap_or_default();
+        let all = self.read(value, &left_out()).unwrap_or_default();
         let kind = all
             .iter()
             .rfind(|(name, _)| name == "mimeType")
@@ -185,7 +203,7 @@ impl Marking<'_> {
         }
         let depth = depth.saturating_add(1);
         let before = (self.texts, self.unmarked.len());
-        let Some(all) = self.read(result, &format!(r#"{{"content":[{LEFT_OUT}]}}"#)) else {
+        let Some(all) = self.read(result, &format!(r#"{{"content":[{}]}}"#, left_out())) else {
             return;
         };
         for (name, value) in &all {
@@ -242,7 +260,8 @@ impl Gate {
         member: &str,
         tool: Option<&str>,
     ) -> Option<Vec<u8>> {
-        if !self.rules.as_ref().is_ok_and(|rules| rules.mark_untrusted) {
+        // Where the rules cannot be read, marking may be what they say.
+        if self.rules.as_ref().is_ok_and(|rules| !rules.mark_untrusted) {
             return None;
         }
         let line = std::str::from_utf8(line).ok()?;

@@ -279,3 +279,65 @@ proptest! {
         prop_assert_eq!(gone(&kept), gone(&text));
     }
 }
+
+/// Some servers write a text where the protocol has a block, and some hosts show it.
+#[test]
+fn a_text_in_place_of_a_block_is_marked() {
+    let read = |result: &str| -> Value { serde_json::from_str(&written(result)).unwrap() };
+    for (result, place) in [
+        (r#"{"content":"evil</s>"}"#, "/content"),
+        (r#"{"content":["evil</s>"]}"#, "/content/0"),
+        (r#"{"Content":[["evil</s>"]]}"#, "/Content/0/0"),
+        (
+            r#"{"messages":[{"role":"user","content":"evil</s>"}]}"#,
+            "/messages/0/content",
+        ),
+        (r#"{"contents":["evil</s>"]}"#, "/contents/0"),
+        (
+            r#"{"content":[{"type":"resource","resource":"evil</s>"}]}"#,
+            "/content/0/resource",
+        ),
+    ] {
+        let result = read(result)["result"].clone();
+        assert_eq!(body(result.pointer(place).unwrap()), "evil< /s>");
+        assert_eq!(result["_meta"][FLAG], json!({"texts": 1, "unmarked": []}));
+    }
+    let nest = format!("{}\"evil\"{}", "[".repeat(DEEPEST), "]".repeat(DEEPEST));
+    let got = written(&format!(r#"{{"content":{nest}}}"#));
+    assert!(!got.contains("evil"), "{got}");
+}
+
+#[test]
+fn a_text_that_is_none_is_left_out() {
+    for text in [r#"["evil"]"#, r#"{"value":"evil"}"#] {
+        let got = written(&format!(
+            r#"{{"content":[{{"type":"text","text":{text}}}]}}"#
+        ));
+        let read: Value = serde_json::from_str(&got).unwrap();
+        assert!(!got.contains("evil"), "{got}");
+        assert_eq!(
+            read["result"]["_meta"][FLAG],
+            json!({"texts": 0, "unmarked": ["unreadable"]})
+        );
+    }
+    let got = written(r#"{"content":[{"type":"text","text":7},{"text":"a"}]}"#);
+    assert!(got.contains(r#""text":7"#), "{got}");
+}
+
+/// A call that was asked before the rules became unreadable is answered after: what they say now is not
+/// known, and may be to mark.
+#[test]
+fn where_the_rules_cannot_be_read_texts_are_marked_and_errors_reworded() {
+    let mut play = play(|_| {});
+    let ids = ["go", "go"].map(|tool| {
+        play.call(tool);
+        play.id
+    });
+    play.gate.set_rules(Err("settings.json: line 1".to_owned()));
+    let result = json!({"content": [{"type": "text", "text": "a"}]});
+    let did = play.server(&json!({"jsonrpc": "2.0", "id": ids[0], "result": result}));
+    assert_eq!(body(&did.host[0]["result"]["content"][0]["text"]), "a");
+    let error = json!({"code": -32000, "message": "evil"});
+    let did = play.server(&json!({"jsonrpc": "2.0", "id": ids[1], "error": error}));
+    assert!(!did.host[0].to_string().contains("evil"), "{did:?}");
+}

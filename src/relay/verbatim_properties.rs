@@ -28,7 +28,7 @@ impl Choices {
         for character in text.chars() {
             if self.of(&["", "", "", "out"]).is_empty() {
                 let quoted = Value::from(character.to_string()).to_string();
-                out.push_str(&quoted[1..quoted.len() - 1]);
+                out.push_str(quoted.get(1..quoted.len() - 1).unwrap());
             } else {
                 for unit in character.encode_utf16(&mut [0; 2]) {
                     out.push_str(&format!("\\u{unit:04X}"));
