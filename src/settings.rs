@@ -167,6 +167,8 @@ struct Document<'a> {
     mark_untrusted: bool,
     #[serde(default)]
     own_words: bool,
+    #[serde(default)]
+    check_arguments: bool,
     check: Option<serde::de::IgnoredAny>,
 }
 
@@ -285,6 +287,7 @@ impl Settings {
             ask_limit: ask_limit.unwrap_or(ASK_LIMIT),
             mark_untrusted: document.mark_untrusted,
             own_words: document.own_words,
+            check_arguments: document.check_arguments,
         };
         Ok(settings)
     }

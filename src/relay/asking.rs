@@ -58,7 +58,7 @@ impl Gate {
             asked.arguments = self.limits.audit.digest(params.arguments());
         }
         let wanted = Wanted::of(method, params, self.whole);
-        if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref()) {
+        if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref(), params.arguments()) {
             return self.answered(answer);
         }
         let modern = asked.modern;
@@ -178,6 +178,7 @@ impl Gate {
         id: &Id,
         asked: &Asked,
         wanted: Option<&Wanted>,
+        arguments: Option<&str>,
     ) -> Option<Vec<u8>> {
         let offered = |name: &String| self.filter.offers(name);
         if let Some(wanted) = wanted {
@@ -199,6 +200,9 @@ impl Gate {
             .ruled_out(id, asked)
             .or_else(|| self.ungranted(id, asked, wanted))
         {
+            return Some(answer);
+        }
+        if let Some(answer) = self.misfit(id, asked, arguments) {
             return Some(answer);
         }
         let left = self

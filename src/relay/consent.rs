@@ -9,6 +9,7 @@
 use serde_json::{Value, json};
 
 use super::answer;
+use super::arguments::arguments_of;
 use super::envelope::{Id, Reply};
 use super::gate::{CALL, Effect, Gate, Gone, Step};
 use super::guard::Wanted;
@@ -228,7 +229,8 @@ impl Gate {
             return self.answered(line);
         }
         let wanted = Some(Wanted::tool(asked.tool.clone()));
-        if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref()) {
+        let arguments = arguments_of(&line);
+        if let Some(answer) = self.refusal(&id, &asked, wanted.as_ref(), arguments.as_deref()) {
             return self.answered(answer);
         }
         self.admit_as(line, id, asked, wanted, || None)

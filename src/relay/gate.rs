@@ -13,6 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::arguments::Schemas;
 use super::breaker::{Breaker, Verdict};
 use super::capabilities::Capabilities;
 use super::envelope::{self, Id, Malformed, Message, Reply};
@@ -139,6 +140,8 @@ pub(super) struct Gate {
     pub(super) granted: BTreeSet<Category>,
     /// What was approved of the server's surface.
     pub(super) pins: Pins,
+    /// The approved schemas of the tools that were called, where arguments are checked.
+    pub(super) schemas: Schemas,
     /// Whether it is offered whole or not at all.
     pub(super) whole: bool,
     /// What the server lists now.
@@ -185,6 +188,7 @@ impl Gate {
             filter: settings.filter.clone(),
             granted: settings.granted.clone(),
             pins: Pins::new(settings.surface.clone()),
+            schemas: Schemas::default(),
             whole: settings.whole,
             present: Present::default(),
             reading: Reading::default(),

@@ -6,6 +6,7 @@
 //! lists passes, unless what is listed for it is withheld.
 
 use super::answer::{self, Data};
+use super::arguments::arguments_of;
 use super::envelope::Id;
 use super::gate::{CALL, Effect, Gate};
 use super::ledger::Asked;
@@ -248,7 +249,10 @@ impl Gate {
                 .then_some(Pass::Withheld(Why::Unread))
                 .and_then(|pass| self.turned_away(&held.id, &asked, &held.wanted, pass));
             // Rules and breaker may have changed while it waited.
-            let answer = unread.or_else(|| self.refusal(&held.id, &asked, Some(&held.wanted)));
+            let arguments = arguments_of(&held.line);
+            let answer = unread.or_else(|| {
+                self.refusal(&held.id, &asked, Some(&held.wanted), arguments.as_deref())
+            });
             if let Some(line) = answer {
                 let _ = self.asked.settle(&held.id);
                 self.counters.answered_by_relay += 1;

@@ -17,7 +17,7 @@
 //!   `parts` · `clean` what does not show · `present` what is listed now · `reading` our own look at it
 //! - its rules: `rules` which calls pass, `ruling` what that means for one, `categories` which kinds of tools, `consent` how a call is put
 //!   to the person, `word` what they said and `question` what waits for it, `wanted` what a server asks the host
-//!   for, `capabilities` what a host can be asked · `mark` texts marked as a server's ·
+//!   for, `capabilities` what a host can be asked · `arguments` and `schema` what a tool may be called with · `mark` texts marked as a server's ·
 //!   `filter` which tools a run offers · `era` whether this server can hear that ·
 //!   `replay` what a new one is told · `breaker` whether it is left alone
 //! - `outcome` how a run went · `over` the word that a server is over a limit · `process` the server by its descriptor
@@ -30,6 +30,7 @@
 
 mod account;
 pub(crate) mod answer;
+mod arguments;
 mod asking;
 pub(crate) mod breaker;
 mod capabilities;
@@ -73,6 +74,7 @@ mod ruling;
 mod run;
 mod salvage;
 mod sanitize;
+mod schema;
 mod seat;
 mod shutdown;
 mod splice;
@@ -176,6 +178,8 @@ pub struct Rules {
     pub mark_untrusted: bool,
     /// `own_words`: a server's errors of the protocol are put in ours.
     pub own_words: bool,
+    /// `check_arguments`: what a tool is called with must fit the schema that was approved.
+    pub check_arguments: bool,
 }
 
 impl Default for Rules {
@@ -186,6 +190,7 @@ impl Default for Rules {
             ask_limit: ASK_LIMIT,
             mark_untrusted: false,
             own_words: false,
+            check_arguments: false,
         }
     }
 }

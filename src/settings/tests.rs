@@ -15,6 +15,15 @@ fn no_file_is_all_defaults() {
 }
 
 #[test]
+fn arguments_are_checked_where_that_is_set() {
+    assert!(!parse(r#"{"version":1}"#).unwrap().rules.check_arguments);
+    let checked = parse(r#"{"version":1,"check_arguments":true}"#).unwrap();
+    assert!(checked.rules.check_arguments);
+    let error = parse(r#"{"version":1,"check_arguments":"yes"}"#).unwrap_err();
+    assert!(error.contains("a boolean"), "{error}");
+}
+
+#[test]
 fn limits_are_read_and_bounded() {
     let settings =
         parse(r#"{"version":1,"relay":{"max_message_bytes":65536,"call_timeout_s":30}}"#).unwrap();

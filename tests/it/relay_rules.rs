@@ -173,3 +173,119 @@ fn floors_hold_whatever_the_person_rules() {
         assert_eq!(code, 0, "{words}");
     }
 }
+
+/// What a server with these tools says of itself.
+fn described(context: &TestContext) -> String {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["city"],
+        "properties": {"city": {"type": "string", "maxLength": 20}, "days": {"$ref": "#/$defs/days"}},
+        "$defs": {"days": {"type": "integer", "minimum": 1}}});
+    let says = json!({"eras": ["legacy", "modern"], "tools": [
+        {"name": "plain", "inputSchema": schema},
+        {"name": "strict", "inputSchema": schema, "outputSchema": {"type": "object"}},
+        {"name": "remote", "inputSchema": {"$ref": "https://example.com/schema.json"}},
+    ]});
+    let file = context.make_file("work/surface.json", &says.to_string());
+    file.to_str().unwrap().to_owned()
+}
+
+const SECRET: &str = "sk-0123456789-0123456789";
+
+/// Arguments that do not fit the approved schema never reach the server, in either era.
+#[test]
+fn arguments_are_held_against_the_approved_schema() {
+    let context = TestContext::ordinary();
+    let (program, file) = (TestContext::program("fixture-server"), described(&context));
+    context.offered("s", &[], &[&program, "described", &file]);
+    settings(&context, &json!({}), &json!({"check_arguments": true}));
+    for modern in [false, true] {
+        let mut host = context.host("s");
+        if !modern {
+            host.initialize();
+        }
+        let mut call = |tool: &str, arguments: Value| {
+            let mut params = json!({"name": tool, "arguments": arguments});
+            if modern {
+                params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {}});
+            }
+            host.request("tools/call", &params)
+        };
+        for tool in ["plain", "strict"] {
+            let answer = call(tool, json!({"city": "Bern", "days": 2.0}));
+            assert!(answer["result"].get("isError").is_none(), "{answer}");
+            for (arguments, says) in [
+                (
+                    json!({"city": SECRET}),
+                    "at /city it says at most 20 characters",
+                ),
+                (
+                    json!({"city": "Bern", "days": 0}),
+                    "at /days it says minimum: 1",
+                ),
+                (json!({"days": 1}), "at the top it says required: \"city\""),
+                (
+                    json!({"city": "Bern", "to": SECRET}),
+                    "at /to it says nothing is allowed here",
+                ),
+            ] {
+                let answer = call(tool, arguments);
+                assert_eq!(refusal(&answer), ("surface", "arguments-invalid"));
+                let text = answer.to_string();
+                assert!(text.contains(&says.replace('"', "\\\"")), "{text}");
+                assert!(!text.contains(SECRET), "{text}");
+                // Strict clients hold that against the tool's own schema.
+                let structured = answer["result"].get("structuredContent");
+                assert_eq!(structured.is_some(), tool == "plain", "{answer}");
+                let word = modern.then_some("complete");
+                assert_eq!(answer["result"]["resultType"].as_str(), word);
+            }
+        }
+        let answer = call("remote", json!({}));
+        assert_eq!(refusal(&answer), ("surface", "arguments-unchecked"));
+        assert!(
+            answer
+                .to_string()
+                .contains("leads out of the document at /$ref"),
+            "{answer}"
+        );
+        let (code, words) = host.end();
+        assert_eq!(code, 0, "{words}");
+    }
+    let shown = context.run(&["audit", "--json", "--outcome", "refused"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["lines"].as_array().unwrap().len(), 18, "{shown}");
+}
+
+/// A person is not asked about what does not fit, and what they said yes to is checked once more.
+#[test]
+fn a_call_that_was_put_to_the_person_is_checked_before_and_after() {
+    let context = TestContext::ordinary();
+    let (program, file) = (TestContext::program("fixture-server"), described(&context));
+    context.offered("s", &[], &[&program, "described", &file]);
+    let ask = json!({"ask": ["Mcp(s)"]});
+    let mut host = context.host("s");
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "host", "version": "1"}});
+    for (checked, method) in [(true, Value::Null), (false, json!("elicitation/create"))] {
+        settings(&context, &ask, &json!({"check_arguments": checked}));
+        if checked {
+            assert!(host.request("initialize", &hello)["result"].is_object());
+            host.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+        }
+        let call = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
+            "params": {"name": "plain", "arguments": {"city": 7}}});
+        host.write(format!("{call}\n").as_bytes());
+        let said = host.message();
+        assert_eq!(said["method"], method, "{said}");
+        if checked {
+            assert_eq!(refusal(&said), ("surface", "arguments-invalid"));
+            continue;
+        }
+        settings(&context, &ask, &json!({"check_arguments": true}));
+        let yes = json!({"jsonrpc": "2.0", "id": said["id"], "result": {"action": "accept", "content": {}}});
+        host.write(format!("{yes}\n").as_bytes());
+        assert_eq!(refusal(&host.message()), ("surface", "arguments-invalid"));
+    }
+    let (code, words) = host.end();
+    assert_eq!(code, 0, "{words}");
+}
