@@ -50,7 +50,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("home-foreign", 58),
     ("state-acl", 59),
     ("settings-unreadable", 60),
-    ("settings-not-obeyed", 61),
     ("record-unreadable", 62),
     ("record-unwritable", 63),
     ("audit-unwritable", 64),
@@ -122,6 +121,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("answered-no", 131),
     ("terminal-failed", 132),
     ("surface-unread", 133),
+    ("check-failed", 148),
     ("denied-by-rule", 134),
     ("request-refused", 135),
     // why a server did not come up

@@ -24,6 +24,7 @@ use crate::error::{Error, REFUSED, USAGE};
 use crate::relay::{
     ASK_LIMIT, Action, MAX_MESSAGE_BYTES, Permissions, Rule, RuleError, Rules, Words,
 };
+use crate::surface::further::Further;
 use crate::text;
 
 pub(crate) const FILE: &str = "settings.json";
@@ -32,8 +33,6 @@ const VERSION: u32 = 1;
 const LEAST_MESSAGE: usize = 65_536;
 /// Above it the memory that a message takes is no small matter.
 const LARGEST_MESSAGE: usize = 100_000_000;
-/// Keys of `settings.json` that a later version obeys.
-const LATER: [&str; 1] = ["check"];
 
 /// Why the settings do not hold.
 #[derive(Debug, thiserror::Error)]
@@ -63,14 +62,6 @@ pub enum SettingsError {
         /// What was named.
         rule: Rule,
     },
-    /// It asks for what this version does not do.
-    #[error("{}: this version does not obey `{key}`", text::path(path))]
-    NotObeyed {
-        /// Where.
-        path: PathBuf,
-        /// The key.
-        key: &'static str,
-    },
 }
 
 impl SettingsError {
@@ -82,7 +73,6 @@ impl SettingsError {
             Self::Unreadable { .. } => "settings-unreadable",
             Self::NoSuchRule { .. } => "no-such-rule",
             Self::NotATool { .. } => "not-a-tool",
-            Self::NotObeyed { .. } => "settings-not-obeyed",
         }
     }
 
@@ -92,7 +82,7 @@ impl SettingsError {
         match self {
             Self::File(error) => error.exit_code(),
             Self::NoSuchRule { .. } | Self::NotATool { .. } => USAGE,
-            Self::Unreadable { .. } | Self::NotObeyed { .. } => REFUSED,
+            Self::Unreadable { .. } => REFUSED,
         }
     }
 
@@ -101,9 +91,7 @@ impl SettingsError {
     pub fn place(&self) -> Option<String> {
         match self {
             Self::File(error) => Some(text::path(&error.path)),
-            Self::Unreadable { path, .. }
-            | Self::NoSuchRule { path, .. }
-            | Self::NotObeyed { path, .. } => Some(text::path(path)),
+            Self::Unreadable { path, .. } | Self::NoSuchRule { path, .. } => Some(text::path(path)),
             Self::NotATool { .. } => None,
         }
     }
@@ -115,7 +103,7 @@ impl SettingsError {
             Self::File(error) => error.hint(),
             Self::NoSuchRule { .. } => Some("supervisor rules".to_owned()),
             Self::NotATool { rule } => Some(format!("supervisor tools {}", rule.alias())),
-            Self::Unreadable { path, .. } | Self::NotObeyed { path, .. } => {
+            Self::Unreadable { path, .. } => {
                 Some(format!("\"${{EDITOR:-vi}}\" {}", text::path(path)))
             }
         }
@@ -131,6 +119,8 @@ pub(crate) struct Settings {
     pub(crate) call_timeout: Option<Duration>,
     /// What is ruled of calls, the administrator's word left out.
     pub(crate) rules: Rules,
+    /// A further check of a surface, before the person is asked about it.
+    pub(crate) check: Option<Further>,
 }
 
 /// A list of rules.
@@ -169,7 +159,7 @@ struct Document<'a> {
     own_words: bool,
     #[serde(default)]
     check_arguments: bool,
-    check: Option<serde::de::IgnoredAny>,
+    check: Option<Vec<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -198,7 +188,7 @@ impl Settings {
     /// Reads the settings of a state directory.
     ///
     /// # Errors
-    /// A file that is none, or asks for what this version does not do.
+    /// A file that is none.
     pub(crate) fn read(state: &State) -> Result<Self, SettingsError> {
         let text = match state.folder() {
             Some(folder) => folder.read(FILE)?,
@@ -249,6 +239,7 @@ impl Settings {
             max_message_bytes: MAX_MESSAGE_BYTES,
             call_timeout: None,
             rules: Rules::default(),
+            check: None,
         };
         let Some(text) = text else {
             return Ok(settings);
@@ -263,9 +254,9 @@ impl Settings {
         if document.version != VERSION {
             return Err(unreadable(format!("its version is {}", document.version)));
         }
-        let later = [document.check.is_some()];
-        if let Some((key, _)) = LATER.into_iter().zip(later).find(|(_, there)| *there) {
-            return Err(SettingsError::NotObeyed { path, key });
+        if let Some(argv) = document.check {
+            let none = "check is a list of words, the first the whole path of a program";
+            settings.check = Some(Further::of(argv).ok_or_else(|| unreadable(none.to_owned()))?);
         }
         if let Some(bytes) = document.relay.max_message_bytes {
             if !(LEAST_MESSAGE..=LARGEST_MESSAGE).contains(&bytes) {

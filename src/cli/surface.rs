@@ -23,11 +23,13 @@ use crate::plan::{Caches, Person, RunRequest};
 use crate::policy;
 use crate::run::kept::Kept;
 use crate::run::pending;
-use crate::surface::Surface;
+use crate::settings::Settings as Choices;
 use crate::surface::check::{self, Others};
 use crate::surface::diff::diff;
+use crate::surface::further::{Further, Word};
 use crate::surface::read::{self, Progress, Seen, Settings};
 use crate::surface::show::Page;
+use crate::surface::{Surface, SurfaceError};
 use jiff::Timestamp;
 
 /// How often the first reading of a program of Python is made again. Two words in a set stand in
@@ -45,6 +47,8 @@ pub(super) fn ask(
     alias: &Alias,
     earlier: Option<&Surface>,
 ) -> Result<bool, Error> {
+    // What cannot be read is said before anything is started.
+    let check = Choices::read(state)?.check;
     let (digest, seen, steadied_by) = seen(person, state, alias)?;
     if let Some(how) = seen.discover {
         Kept::open(state, &digest)?.learn(how, now())?;
@@ -76,6 +80,8 @@ pub(super) fn ask(
         .as_ref()
         .or(earlier)
         .map(|before| diff(before, &seen.surface));
+    let word = check.map(|check| further(&check, alias, &digest, &seen.surface));
+    let word = word.transpose()?;
     let declarations = state.read()?;
     let scope = Scope::read(state, alias, declarations.get(alias)?)?;
     let page = Page {
@@ -85,6 +91,7 @@ pub(super) fn ask(
         long: &check::long_names(&seen.surface, alias.as_str()),
         steadied_by: steadied_by.as_deref(),
         categories: &scope.of(&seen.surface),
+        further: word.as_ref(),
         diff: diff.as_ref(),
     };
     render::human(&format!("\n{}\n", page.to_text()));
@@ -99,6 +106,29 @@ pub(super) fn ask(
         short.short()
     ));
     Ok(true)
+}
+
+/// Has the person's own check look at a surface; nothing that it starts is left after.
+fn further(
+    check: &Further,
+    alias: &Alias,
+    digest: &Digest,
+    surface: &Surface,
+) -> Result<Word, Error> {
+    let why = format!("{}, your own check of settings.json", check.program());
+    render::human(&format!("\n{}", render::paragraph("asking", &why)));
+    let runtime = launch::runtime().map_err(LaunchError::Spawn)?;
+    let word = runtime.block_on(check.ask(alias, digest, surface));
+    sweep();
+    word.map_err(|why| {
+        let (alias, program) = (alias.clone(), check.program().to_owned());
+        SurfaceError::Further {
+            alias,
+            program,
+            why,
+        }
+        .into()
+    })
 }
 
 /// What a server offers, once what it runs was fetched; and what may steady that.

@@ -259,6 +259,7 @@ fn page(
         long: &[],
         steadied_by: None,
         categories,
+        further: None,
         diff,
     };
     page.to_text_below(head)

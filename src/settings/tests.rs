@@ -44,7 +44,13 @@ fn limits_are_read_and_bounded() {
         ),
         (r#"{"version":1,"relay":{},"relay":{}}"#, "twice"),
         (r#"{"version":2}"#, "its version is 2"),
-        (r#"{"version":1,"check":["x"]}"#, "does not obey `check`"),
+        (
+            r#"{"version":1,"check":["x"]}"#,
+            "the whole path of a program",
+        ),
+        (r#"{"version":1,"check":[]}"#, "the whole path of a program"),
+        (r#"{"version":1,"check":"/bin/x"}"#, "expected a sequence"),
+        (r#"{"version":1,"check":["/bin/x",7]}"#, "expected a string"),
         (
             r#"{"version":1,"relay":{"ask_timeout_s":0}}"#,
             "ask_timeout_s is at least 1",

@@ -24,7 +24,7 @@ impl Watch {
     /// Reads the settings, and notices from now on when they change.
     ///
     /// # Errors
-    /// A file that is none, or asks for what this version does not do.
+    /// A file that is none.
     pub(crate) fn begin(person: &Person) -> Result<(Self, Settings), crate::error::Error> {
         let state = State::open(person)?;
         let path = state.path().join(FILE);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::further::FurtherError;
 use crate::declaration::Alias;
 use crate::error::REFUSED;
 use crate::text;
@@ -100,6 +101,19 @@ pub enum SurfaceError {
         /// The last of what the server said beside the protocol, escaped.
         said: Vec<String>,
     },
+    /// The person's own check said nothing.
+    #[error(
+        "nothing is approved of the surface of {alias}, since the check {} said nothing of it: {why}",
+        text::printable(program)
+    )]
+    Further {
+        /// Which server.
+        alias: Alias,
+        /// Which program.
+        program: String,
+        /// Why.
+        why: FurtherError,
+    },
     /// The data of the check.
     #[error("policy/surface-check.json does not parse")]
     Check,
@@ -111,6 +125,7 @@ impl SurfaceError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unread { .. } => "surface-unread",
+            Self::Further { .. } => "check-failed",
             Self::Check => "bad-data",
         }
     }
@@ -119,7 +134,7 @@ impl SurfaceError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Unread { .. } => REFUSED,
+            Self::Unread { .. } | Self::Further { .. } => REFUSED,
             Self::Check => crate::error::FAILED,
         }
     }
@@ -128,7 +143,7 @@ impl SurfaceError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Unread { alias, .. } => Some(format!(
+            Self::Unread { alias, .. } | Self::Further { alias, .. } => Some(format!(
                 "supervisor approve {} --surface   # starts it and asks again",
                 text::word(alias.as_str())
             )),

@@ -3,7 +3,7 @@
 //! [`read`] starts the server, confined as `run` does, as throw-away children and asks it; what
 //! comes back is a [`Surface`], a set of [items](canonical::Item) each with its pin. The rest is
 //! pure: [`rows`] takes an item apart, [`check`] looks for what should not be there, [`diff`]
-//! compares with what was approved, [`categories`] says what its tools may do, [`show`] lays all of it out behind a margin. [`reading`] is
+//! compares with what was approved, [`categories`] says what its tools may do, [`show`] lays all of it out behind a margin. [`further`] has a program of the person's own look too. [`reading`] is
 //! era and capabilities, `lines` the rows on a page, `session` one child spoken to, `page` one answer, `wire` the pipes.
 //! What is approved is kept by the room `approval`.
 //!
@@ -14,6 +14,7 @@ pub(crate) mod categories;
 pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod error;
+pub(crate) mod further;
 mod lines;
 mod page;
 pub(crate) mod read;

@@ -10,6 +10,7 @@ use super::canonical::{Item, Kind, Surface};
 use super::categories::Categories;
 use super::check::{Finding, LongName};
 use super::diff::{Diff, changes};
+use super::further::Word;
 use super::lines::{Lines, MARGIN, escaped};
 use super::read::Seen;
 use super::reading::{Declared, Era, Reading};
@@ -33,6 +34,8 @@ pub struct Page<'a> {
     pub steadied_by: Option<&'a str>,
     /// What its tools are of.
     pub categories: &'a Categories,
+    /// What the person's own check says, where they have one.
+    pub(crate) further: Option<&'a Word>,
     /// What differs from the surface approved before; `None`: all of it is shown.
     pub diff: Option<&'a Diff<'a>>,
 }
@@ -45,12 +48,17 @@ impl Page<'_> {
         self.head(&mut out);
         self.unstable(&mut out);
         self.verdict(&mut out);
+        self.further(&mut out);
         self.body(&mut out);
         // Many rows below, the verdict is out of sight.
         let found = self.findings.iter().filter(|one| self.shows(one)).count();
         if found > 0 {
             out.ours("");
             out.ours(&format!("Rows to look at, named at the top: {found}"));
+        }
+        if self.further.is_some_and(|word| word.code != 0) {
+            out.ours("");
+            out.ours("Your own check objects, as said at the top");
         }
         out.text
     }
@@ -149,6 +157,21 @@ impl Page<'_> {
                 let said = format!("{} ({})", escaped(name.tool.name()), name.length);
                 out.theirs(1, "", &said);
             }
+        }
+    }
+
+    /// What the person's own check says: behind the margin, since it may say the server's words.
+    fn further(&self, out: &mut Lines) {
+        let Some(word) = self.further else { return };
+        let says = match (word.code, word.lines.is_empty()) {
+            (0, true) => "nothing to say".to_owned(),
+            (0, false) => "nothing against it, and says".to_owned(),
+            (code, _) => format!("objects (exit code {code})"),
+        };
+        out.ours("");
+        out.ours(&format!("your own check, {}: {says}", word.program));
+        for line in &word.lines {
+            out.theirs(1, "", &escaped(line));
         }
     }
 

@@ -35,6 +35,7 @@ fn page(seen: &Seen, before: Option<&Surface>) -> String {
         long: &long,
         steadied_by: None,
         categories: &Categories::of(&seen.surface, |_| None, &BTreeSet::new()),
+        further: None,
         diff: diff.as_ref(),
     };
     page.to_text()
