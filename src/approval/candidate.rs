@@ -161,7 +161,12 @@ impl Candidate {
         let mut program = None;
         let mut runner = None;
         if let Server::Stdio(stdio) = &declaration.server {
-            path = search_path(stdio, frozen.filter(|_| !anew));
+            // What a version manager says where it is asked is frozen with the approval.
+            let caller = anew && !stdio.env.contains_key(&EnvName::path());
+            path = match stdio.pass.contains(&EnvName::path()) && caller {
+                true => facts::search_path_for(&stdio.command),
+                false => search_path(stdio, frozen.filter(|_| !anew)),
+            };
             program = Some(program::find(&stdio.command, &path));
             runner = runner::recognise(&stdio.argv());
         }

@@ -25,8 +25,8 @@ use super::places::Places;
 use super::program::Program;
 use super::runner::{self, given};
 use super::{
-    Grant, HostFacts, Person, PlanError, SearchPath, System, certificates, git, grants, program,
-    record, shim,
+    Grant, HostFacts, Person, PlanError, SearchPath, System, ask, certificates, git, grants,
+    program, record, shim,
 };
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
@@ -68,6 +68,16 @@ fn home() -> Option<PathBuf> {
 #[must_use]
 pub(crate) fn behind(found: &Path) -> Option<PathBuf> {
     shim::real(found, &home()?)
+}
+
+/// The caller's `PATH` for a command that a person is asked about: a version manager whose files do
+/// not say what its stand-in stands for is asked.
+#[must_use]
+pub(crate) fn search_path_for(command: &str) -> SearchPath {
+    match home() {
+        Some(home) => ask::resolved(search_path(), command, &home),
+        None => search_path(),
+    }
 }
 
 /// The search path of a declaration that was not approved yet: the stored `PATH`, if one was
@@ -117,7 +127,7 @@ impl SearchPath {
     }
 
     /// Each entry once, the first of them kept; compared by component.
-    fn once(entries: Vec<PathBuf>) -> Self {
+    pub(super) fn once(entries: Vec<PathBuf>) -> Self {
         let mut seen = BTreeSet::new();
         Self(
             entries

@@ -11,6 +11,7 @@
 //!
 //! Place on the path: declaration + request → **facts** → **plan** → verdict → confinement.
 
+mod ask;
 pub(crate) mod certificates;
 mod environment;
 pub(crate) mod error;

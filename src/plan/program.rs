@@ -153,7 +153,7 @@ pub(crate) fn absolute(command: &str, cwd: &Path) -> Result<String, PlanError> {
 }
 
 /// Where a command is, not followed.
-fn locate(command: &str, path: &SearchPath) -> Result<PathBuf, PlanError> {
+pub(super) fn locate(command: &str, path: &SearchPath) -> Result<PathBuf, PlanError> {
     let given = Path::new(command);
     if given.is_absolute() {
         return Ok(given.to_owned());

@@ -3,8 +3,8 @@
 //! `~/.pyenv/shims/python` is a script that looks for a version each time and starts that one's
 //! `python`. Which one it is is asked here, once, when a server is declared: the program that is
 //! shown, hashed and approved is then the real one, and a directory of such stand-ins on `PATH`
-//! has the real programs' directories before it. Where a manager's files do not say, its
-//! stand-in is what runs.
+//! has the real programs' directories before it. Where a manager's files do not say, it is asked
+//! ([`super::ask`]); where it does not say either, its stand-in is what runs.
 #![expect(
     clippy::disallowed_methods,
     reason = "asked by `facts` and `program`: reads what version managers keep"
@@ -20,6 +20,17 @@ use serde::Deserialize;
 const FILE: u64 = 1 << 20;
 /// So many directories of versions and tools are looked at.
 const NAMES: usize = 1_024;
+
+/// Whether a program lies where a version manager keeps its stand-ins.
+#[must_use]
+pub(crate) fn is_stand_in(found: &Path) -> bool {
+    let Some((dir, root)) = found.parent().and_then(|dir| Some((dir, dir.parent()?))) else {
+        return false;
+    };
+    let has = |name: &str| root.join(name).is_dir();
+    dir.ends_with("shims") && (has("versions") || has("installs"))
+        || dir.ends_with("bin") && has("tools/image")
+}
 
 /// The directories of the programs that those in a directory of `PATH` stand for, in the order in
 /// which they are looked through; none where it holds no stand-ins, or nothing says.

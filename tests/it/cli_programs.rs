@@ -12,7 +12,7 @@ use nix::unistd::mkfifo;
 use serde_json::Value;
 
 use crate::judge::{done, printable, refused};
-use crate::support::{TestContext, Who, everybody, is_root, stderr, stdout};
+use crate::support::{Host, TestContext, Who, everybody, is_root, stderr, stdout};
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -360,6 +360,64 @@ fn a_version_managers_stand_in_is_resolved_when_it_is_declared() {
         assert!(answer.get("result").is_some(), "{answer}");
         host.end();
     }
+}
+
+/// Where its files do not say, the manager is asked; once, since a run must not depend on it.
+#[test]
+fn a_version_manager_is_asked_when_a_server_is_declared_and_by_no_run() {
+    let context = TestContext::ordinary();
+    for directory in [
+        "",
+        "/shims",
+        "/versions",
+        "/versions/1.2.3",
+        "/versions/1.2.3/bin",
+        "/libexec",
+    ] {
+        context.make_directory(&format!("home/.pyenv{directory}"));
+    }
+    let asked = context.path("home/asked");
+    let manager = format!(
+        "#!/bin/sh\necho $1 $2 >> {}\necho $PYENV_ROOT/versions/1.2.3/bin/$2\n",
+        asked.display()
+    );
+    let manager = program(&context, "home/.pyenv/libexec/pyenv", &manager);
+    let shim = format!(
+        "#!/bin/sh\nexec \"{}\" exec \"$0\" \"$@\"\n",
+        manager.display()
+    );
+    let shim = program(&context, "home/.pyenv/shims/tool", &shim);
+    context.make_file("home/.pyenv/version", "latest\n");
+    let real = context.make_file("home/.pyenv/versions/1.2.3/bin/tool", "");
+    fs::copy(TestContext::program("fixture-server"), &real).unwrap();
+    set_mode(&real, 0o755);
+    let words = [
+        "add",
+        "n",
+        "--no-inspect",
+        "-e",
+        "PATH",
+        "--",
+        "tool",
+        "echo",
+    ];
+    let mut add = context.supervisor(&words);
+    add.env(
+        "PATH",
+        format!("{}:/usr/bin:/bin", shim.parent().unwrap().display()),
+    );
+    let (code, screen) = context.terminal(add, "y");
+    assert_eq!(code, 0, "{screen}");
+    let times = fs::read_to_string(&asked).unwrap();
+    assert!(times.lines().all(|line| line == "which tool"), "{times}");
+
+    let mut host = Host::start(context.supervisor(&["run", "n"]));
+    let answer = host.initialize();
+    host.end();
+    assert!(answer.get("result").is_some(), "{answer}");
+    let explained = explained(&context, "/usr/bin", "n");
+    assert_eq!(explained["plan"]["exec"], real.to_str().unwrap());
+    assert_eq!(fs::read_to_string(&asked).unwrap(), times);
 }
 
 #[test]
