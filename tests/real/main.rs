@@ -20,4 +20,5 @@ mod conformance;
 mod install;
 mod readme;
 mod servers;
+mod table;
 mod why;
