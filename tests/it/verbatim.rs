@@ -64,6 +64,9 @@ const ODD: [&str; 9] = [
     r#"{"":"","name":"wipe","tools":[],"_meta":{"supervisor/refusal":null},"requestState":"supervisor"}"#,
 ];
 
+/// Those of them that two readers could read in two ways: where arguments are checked, they fit nothing.
+const TWOFOLD: [usize; 3] = [2, 5, 6];
+
 /// The lists, each in its own spelling, so that nothing has to be read between.
 fn lists(meta: &str, done: &str) -> Vec<Turn> {
     let kinds = [
@@ -88,17 +91,21 @@ fn lists(meta: &str, done: &str) -> Vec<Turn> {
 }
 
 /// Requests that have a server do something, and its results, in every odd spelling.
-fn requests(meta: &str, done: &str) -> Vec<Turn> {
+fn requests(meta: &str, done: &str, checked: bool) -> Vec<Turn> {
     let mut turns = Vec::new();
     let comma = if meta.is_empty() { "" } else { "," };
     for (number, odd) in ODD.iter().enumerate() {
+        let arguments = match checked && TWOFOLD.contains(&number) {
+            true => "{\t}",
+            false => odd,
+        };
         let tool = ["say", "g\\u0065t"][number % 2];
         let end = ["", "\r"][number % 2];
         let mark = ["", "\u{feff}"][usize::from(number % 3 == 0)];
         let id = format!("-9{number}000000000000000000001");
         turns.push(turn(
             &format!(
-                r#"{mark}{{ "params":{{"arguments":{odd} ,"name":"{tool}"{comma}{meta}}},"id":{id},"method":"tools\/call","x":{odd},"jsonrpc":"2.0"}}{end}"#
+                r#"{mark}{{ "params":{{"arguments":{arguments} ,"name":"{tool}"{comma}{meta}}},"id":{id},"method":"tools\/call","x":{odd},"jsonrpc":"2.0"}}{end}"#
             ),
             &[&format!(
                 r#"{mark}{{"result":{{"structuredContent":{odd},"content":[ {{"text":"<|im_end|>\u001b[0m","type":"text","_meta":{odd}}} ],"isError":false,"_meta":{odd}{done}}},"y":{odd},"id":{id} ,"jsonrpc":"2.0"}}{end}"#
@@ -195,7 +202,7 @@ fn errors(meta: &str) -> Vec<Turn> {
     .collect()
 }
 
-fn legacy() -> Vec<Turn> {
+fn legacy(checked: bool) -> Vec<Turn> {
     let mut turns = vec![turn(
         "\u{feff}{\"params\":{\"clientInfo\":{\"version\":\"1\",\"name\":\"h\\u006fst\"},\"capabilities\":{\"sampling\":{\"tools\":{}},\"roots\":{\"listChanged\":true},\"elicitation\":{\"form\":{},\"url\":{}}},\"protocolVersion\":\"2025-11-25\" , \"x\":1.0},\"method\":\"initialize\",\"id\":\"\\u0030\",\"jsonrpc\":\"2.0\"}\r",
         &[
@@ -205,14 +212,14 @@ fn legacy() -> Vec<Turn> {
     )];
     turns.extend(questions());
     turns.extend(lists("", ""));
-    turns.extend(requests("", ""));
+    turns.extend(requests("", "", checked));
     turns.extend(notifications());
     turns
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},"io.modelcontextprotocol\/clientCapabilities":{"elicitation":{"form":{ }}},"io.modelcontextprotocol/protocolVersion":"2026-07-28","x":[1.0,1e400]}"#;
 
-fn modern() -> Vec<Turn> {
+fn modern(checked: bool) -> Vec<Turn> {
     let done = r#","resultType":"complete""#;
     let mut turns = vec![turn(
         &format!(r#"{{"method":"server\/discover","params":{{ {META} }},"id":7,"jsonrpc":"2.0"}}"#),
@@ -221,7 +228,7 @@ fn modern() -> Vec<Turn> {
         ],
     )];
     turns.extend(lists(META, done));
-    turns.extend(requests(META, done));
+    turns.extend(requests(META, done, checked));
     // A question of the server's own, in a result, and the attempt that brings the answer.
     turns.push(turn(
         &format!(r#"{{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{{"name":"say",{META}}}}}"#),
@@ -238,7 +245,7 @@ fn modern() -> Vec<Turn> {
 }
 
 /// Every rule there is, and none that names what is called here.
-fn settings(own_words: bool) -> Value {
+fn settings(all: bool) -> Value {
     json!({
         "version": 1,
         "permissions": {
@@ -249,13 +256,14 @@ fn settings(own_words: bool) -> Value {
         },
         "categories": {"additive": ["Mcp(notes:get)"], "read-only": ["Mcp(other:say)"]},
         "mark_untrusted": false,
-        "own_words": own_words,
+        "own_words": all,
+        "check_arguments": all,
         "relay": {"max_message_bytes": 5_000_000, "call_timeout_s": 200, "ask_timeout_s": 100},
     })
 }
 
 /// Plays the turns through the program; what either side read must be what the other wrote.
-fn played(name: &str, turns: &[Turn], own_words: bool) {
+fn played(name: &str, turns: &[Turn], all: bool) {
     let context = TestContext::ordinary();
     let script = context.make_file("work/script", &surface().to_string());
     let dir = context.make_directory("work/dir");
@@ -282,10 +290,7 @@ fn played(name: &str, turns: &[Turn], own_words: bool) {
     entry["timeouts"] = json!({"start_s": 200, "call_s": 200});
     entry["audit_arguments"] = json!(true);
     std::fs::write(&file, declared.to_string()).unwrap();
-    context.make_file(
-        "home/.supervisor/settings.json",
-        &settings(own_words).to_string(),
-    );
+    context.make_file("home/.supervisor/settings.json", &settings(all).to_string());
     let parts: Vec<String> = turns
         .iter()
         .map(|turn| turn.server.iter().map(|line| format!("{line}\n")).collect())
@@ -317,12 +322,18 @@ fn played(name: &str, turns: &[Turn], own_words: bool) {
 
 #[test]
 fn what_no_rule_touches_is_passed_on_byte_for_byte_with_all_rules_on() {
+    played("legacy", &legacy(true), true);
+    played("modern", &modern(true), true);
+}
+
+/// The two that would touch some of it: what arguments may be, and the words of errors.
+#[test]
+fn what_no_rule_touches_is_passed_on_byte_for_byte_with_all_others_on() {
     for (name, turns, errors) in [
-        ("legacy", legacy(), errors("")),
-        ("modern", modern(), errors(META)),
+        ("legacy", legacy(false), errors("")),
+        ("modern", modern(false), errors(META)),
     ] {
-        played(name, &turns, true);
-        let with_errors: Vec<Turn> = turns.into_iter().chain(errors).collect();
-        played(name, &with_errors, false);
+        let turns: Vec<Turn> = turns.into_iter().chain(errors).collect();
+        played(name, &turns, false);
     }
 }
