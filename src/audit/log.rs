@@ -3,8 +3,9 @@
 //! Written by every run at once, each line under the lock on `head`. The lock is never waited for
 //! long, since messages stand still meanwhile: what finds it held stays in a queue and goes with
 //! the next event. The disk is not touched before the messages of a turn are on their way; all that
-//! they were recorded with goes in one write. Lines are appended without fsync, and synced at the end
-//! of a run. What cannot be written whole is taken back and stays in the queue.
+//! they were recorded with goes in one write. `head` follows a moment later, so that a line costs as
+//! little as may be: what stands after it belongs to the log. Lines are appended without fsync, and
+//! synced at the end of a run. What cannot be written whole is taken back and stays in the queue.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::stat::fstat;
@@ -32,6 +33,10 @@ pub(super) const HEAD: &str = "head";
 const HEAD_BYTES: usize = 256;
 /// A file of so many bytes is followed by another.
 const ROTATE: u64 = 8 << 20;
+/// More than any line is long: as far as this before a file's end, nobody goes on to the next one.
+const LONGEST: u64 = 1 << 20;
+/// How long `head` may say less than there is, while this is written.
+const BEHIND: SignedDuration = SignedDuration::from_millis(100);
 /// So many files are kept.
 const KEPT: usize = 16;
 /// Events that wait for the lock.
@@ -48,6 +53,12 @@ pub struct Log {
     head: Flockable,
     file: Option<(u64, File)>,
     waiting: VecDeque<(Timestamp, Event)>,
+    /// Where the log ended when this run wrote to it last.
+    known: Option<Head>,
+    /// Whether `head` says less than that.
+    unsaid: bool,
+    /// When it was last made to say all.
+    said: Option<Timestamp>,
     rotate: u64,
 }
 
@@ -68,6 +79,9 @@ impl Log {
             head: Flockable(None),
             file: None,
             waiting: VecDeque::new(),
+            known: None,
+            unsaid: false,
+            said: None,
             rotate: ROTATE,
         })
     }
@@ -78,7 +92,7 @@ impl Log {
     /// It is lost: the system said no, or too much waits for the lock.
     pub fn record(&mut self, event: Event, time: Timestamp) -> Result<(), AuditError> {
         if self.waiting.len() >= QUEUE {
-            self.write()?;
+            self.write(time)?;
         }
         if self.waiting.len() >= QUEUE {
             return Err(AuditError::Held {
@@ -89,12 +103,23 @@ impl Log {
         Ok(())
     }
 
-    /// Appends what was taken up, unless others hold the log for longer than a moment.
+    /// Appends what was taken up, unless others hold the log for longer than a moment; and says so
+    /// in `head`, where that was not done for a while.
     ///
     /// # Errors
     /// The system said no; it still waits.
-    pub fn write(&mut self) -> Result<(), AuditError> {
-        self.write_within(TRIES)
+    pub fn write(&mut self, now: Timestamp) -> Result<(), AuditError> {
+        // The clock may have been set back.
+        let recent = |said: Timestamp| now.duration_since(said).abs() < BEHIND;
+        let say = !self.said.is_some_and(recent);
+        if self.waiting.is_empty() && !(say && self.unsaid) {
+            return Ok(());
+        }
+        self.write_within(TRIES, say)?;
+        if say && !self.unsaid {
+            self.said = Some(now);
+        }
+        Ok(())
     }
 
     /// Writes what waits and has it reach the disk.
@@ -102,8 +127,8 @@ impl Log {
     /// # Errors
     /// As [`Log::record`].
     pub fn close(mut self) -> Result<(), AuditError> {
-        self.write_within(LAST_TRIES)?;
-        if !self.waiting.is_empty() {
+        self.write_within(LAST_TRIES, true)?;
+        if !self.waiting.is_empty() || self.unsaid {
             return Err(AuditError::Held {
                 path: self.path(HEAD),
             });
@@ -128,15 +153,12 @@ impl Log {
         }
     }
 
-    /// Writes all that waits, if the lock can be had.
-    fn write_within(&mut self, tries: usize) -> Result<(), AuditError> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
+    /// Writes all that waits and, if asked to, where the log ends then; if the lock can be had.
+    fn write_within(&mut self, tries: usize, say: bool) -> Result<(), AuditError> {
         let Some(locked) = self.lock(tries)? else {
             return Ok(());
         };
-        let done = self.append(&locked);
+        let done = self.append(&locked, say);
         let unlocked = locked.unlock().map_err(|(_, errno)| errno.into());
         self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
         done
@@ -152,7 +174,7 @@ impl Log {
             match Flock::lock(held, FlockArg::LockExclusiveNonblock) {
                 // Removed meanwhile, with all the log: the next one is made anew.
                 Ok(lock) if fstat(lock.as_fd()).is_ok_and(|stat| stat.st_nlink == 0) => {
-                    self.file = None;
+                    (self.file, self.known) = (None, None);
                 }
                 Ok(lock) => return Ok(Some(lock)),
                 Err((file, Errno::EWOULDBLOCK | Errno::EINTR)) => {
@@ -169,17 +191,11 @@ impl Log {
 
     /// Appends all that waits; what goes into one file in one write. An event leaves the queue when
     /// its line is written.
-    fn append(&mut self, locked: &File) -> Result<(), AuditError> {
-        let mut head = read_head(locked).map_err(self.failed(HEAD))?.map_or_else(
-            || Ok(Head::new()),
-            |head| {
-                head.ok_or_else(|| AuditError::Head {
-                    path: self.path(HEAD),
-                })
-            },
-        )?;
-        let length = self.follow_head(&head)?;
-        self.adopt(&mut head, length)?;
+    fn append(&mut self, locked: &File, say: bool) -> Result<(), AuditError> {
+        let mut head = match self.unchanged() {
+            Some(head) => head,
+            None => self.find_end(locked)?,
+        };
         while !self.waiting.is_empty() {
             let before = head.bytes;
             let (lines, count) = self.lines(&mut head)?;
@@ -198,9 +214,51 @@ impl Log {
                 return Err(failed(source));
             }
             self.waiting.drain(..count);
-            write_head(locked, &head).map_err(self.failed(HEAD))?;
+            self.unsaid = true;
         }
+        if say && self.unsaid {
+            // Not over one that says something else than a head.
+            self.said(locked)?;
+            write_head(locked, &head).map_err(self.failed(HEAD))?;
+            self.unsaid = false;
+        }
+        self.known = Some(head);
         Ok(())
+    }
+
+    /// Where the log ended when this run wrote to it last, if nobody wrote to it since. They may
+    /// have begun another file only where this one is full.
+    fn unchanged(&mut self) -> Option<Head> {
+        let known = self.known.as_ref()?;
+        let held = self.file.as_ref().filter(|held| held.0 == known.file);
+        let length = held.and_then(|(_, file)| length(file));
+        let room = self.rotate.saturating_sub(LONGEST);
+        let unchanged = length == Some(known.bytes) && known.bytes <= room;
+        if unchanged { self.known.take() } else { None }
+    }
+
+    /// Where the log ends.
+    fn find_end(&mut self, locked: &File) -> Result<Head, AuditError> {
+        let said = self.said(locked)?;
+        // What this run wrote after that is known even if it was cut off since.
+        let mut head = match self.known.take() {
+            Some(known) if known.seq > said.seq => known,
+            _ => said,
+        };
+        let length = self.follow_head(&head)?;
+        self.adopt(&mut head, length)?;
+        Ok(head)
+    }
+
+    /// What `head` says.
+    fn said(&self, locked: &File) -> Result<Head, AuditError> {
+        match read_head(locked).map_err(self.failed(HEAD))? {
+            None => Ok(Head::new()),
+            Some(Some(head)) => Ok(head),
+            Some(None) => Err(AuditError::Head {
+                path: self.path(HEAD),
+            }),
+        }
     }
 
     /// The lines of what waits and how many they are, as far as they go into the head's file; the
@@ -235,10 +293,6 @@ impl Log {
 
     /// Holds the file that the head names; how long it is.
     fn follow_head(&mut self, head: &Head) -> Result<u64, AuditError> {
-        let length = |file: &File| {
-            let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
-            u64::try_from(stat.st_size).ok()
-        };
         let held = self.file.as_ref().filter(|held| held.0 == head.file);
         if let Some(length) = held.and_then(|(_, file)| length(file)) {
             return Ok(length);
@@ -308,6 +362,12 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// How long a file is that was not removed.
+fn length(file: &File) -> Option<u64> {
+    let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
+    u64::try_from(stat.st_size).ok()
 }
 
 /// Whether that is the line after the head's.

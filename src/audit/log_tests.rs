@@ -53,10 +53,16 @@ impl Home {
     }
 }
 
-/// Records an event as a run does.
+/// Records an event as a run does that was quiet for a while.
 fn put(log: &mut Log, word: &str) -> Result<(), AuditError> {
+    log.said = None;
+    put_at_once(log, word)
+}
+
+/// Records one right after another.
+fn put_at_once(log: &mut Log, word: &str) -> Result<(), AuditError> {
     log.record(event(word), Timestamp::UNIX_EPOCH)?;
-    log.write()
+    log.write(Timestamp::UNIX_EPOCH)
 }
 
 fn event(word: &str) -> Event {
@@ -157,6 +163,64 @@ fn a_rotation_whose_writer_was_killed_is_no_damage() {
     assert!(codes(&lines).contains(&"d"));
 }
 
+/// The head follows the lines, by a moment: whoever writes meanwhile goes on after them.
+#[test]
+fn lines_that_the_head_does_not_know_yet_are_gone_on_after() {
+    let home = Home::new();
+    let (mut one, mut two) = (home.log("one"), home.log("two"));
+    put(&mut one, "a").unwrap();
+    let head = || fs::read_to_string(home.path("head")).unwrap();
+    let before = head();
+    for word in ["b", "c"] {
+        put_at_once(&mut one, word).unwrap();
+    }
+    assert_eq!(head(), before);
+    put_at_once(&mut two, "d").unwrap();
+    assert_ne!(
+        head(),
+        before,
+        "its first line, after a while for all it knows"
+    );
+    put_at_once(&mut one, "e").unwrap();
+    let behind = head();
+    assert_eq!(home.damage(), []);
+    // Nothing more comes: the head is made to say all, once.
+    let later = Timestamp::UNIX_EPOCH + BEHIND;
+    one.write(later).unwrap();
+    assert_ne!(head(), behind);
+    two.close().unwrap();
+    one.close().unwrap();
+    let (lines, _) = home.reader().lines().unwrap();
+    assert_eq!(codes(&lines), ["a", "b", "c", "d", "e"]);
+    assert_eq!(home.damage(), []);
+}
+
+#[test]
+fn what_is_cut_off_before_the_head_knew_of_it_is_found() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    let path = home.path(&name(1));
+    put(&mut log, "a").unwrap();
+    let one = fs::read(&path).unwrap();
+    put_at_once(&mut log, "b").unwrap();
+    fs::write(&path, one).unwrap();
+    put_at_once(&mut log, "c").unwrap();
+    log.close().unwrap();
+    assert_eq!(home.damage(), [(name(1), 2)]);
+}
+
+#[test]
+fn a_head_that_says_nothing_is_not_written_over() {
+    let home = Home::new();
+    let mut log = home.log("a");
+    put(&mut log, "a").unwrap();
+    fs::write(home.path("head"), "nothing").unwrap();
+    put_at_once(&mut log, "b").unwrap();
+    assert!(log.write(Timestamp::UNIX_EPOCH + BEHIND).is_err());
+    assert!(log.close().is_err());
+    assert_eq!(fs::read_to_string(home.path("head")).unwrap(), "nothing");
+}
+
 /// Where the log begins must be known: what cannot be read is no place to begin.
 #[test]
 fn what_is_damaged_is_not_dropped_with_the_oldest() {
@@ -228,14 +292,14 @@ fn of_many_lines_whose_writer_was_killed_the_whole_ones_are_taken_up() {
     for word in ["b", "c", "d"] {
         log.record(event(word), Timestamp::UNIX_EPOCH).unwrap();
     }
-    log.write().unwrap();
+    log.write(Timestamp::UNIX_EPOCH).unwrap();
     let all = fs::read(&path).unwrap();
     let length = (all.len() - usize::try_from(one).unwrap()) / 3;
     for cut in [1, 20, length, length + 30, 3 * length - 1, 3 * length] {
         let until = usize::try_from(one).unwrap() + cut;
         fs::write(&path, &all[..until]).unwrap();
         fs::write(home.path("head"), &head).unwrap();
-        put(&mut log, "e").unwrap();
+        put(&mut home.log("a"), "e").unwrap();
         let want = [&["a", "b", "c", "d"][..1 + cut / length], &["e"]].concat();
         let (lines, unreadable) = home.reader().lines().unwrap();
         assert_eq!((codes(&lines), unreadable), (want, 0), "{cut}");
@@ -252,7 +316,7 @@ fn what_waited_goes_into_as_many_files_as_it_takes() {
         log.record(event(&format!("c{number}")), Timestamp::UNIX_EPOCH)
             .unwrap();
     }
-    log.write().unwrap();
+    log.write(Timestamp::UNIX_EPOCH).unwrap();
     assert!(files(&log.folder).unwrap().len() > 3);
     let (lines, _) = home.reader().lines().unwrap();
     assert_eq!((lines.len(), home.damage()), (60, vec![]));

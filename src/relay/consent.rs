@@ -51,19 +51,21 @@ impl Gate {
             return Consent::Passes;
         }
         let tool = asked.tool.clone().unwrap_or_default();
-        let arguments = sha256(params.arguments().unwrap_or("{}").as_bytes());
-        let call = (tool.as_str(), arguments.as_str());
+        let decision = self.ruled(&tool);
         let state = params
             .state()
             .and_then(|json| serde_json::from_str::<String>(json).ok());
-        let decision = self.ruled(&tool);
+        // The digest of large arguments takes as long as all else: only where one is compared.
+        let arguments = || sha256(params.arguments().unwrap_or("{}").as_bytes());
         if decision.action != Action::Ask {
             // One that was asked about before the rule was taken back.
             return match state.filter(|state| question::is_ours(state)) {
-                Some(state) => self.without_ours(line, &state, call),
+                Some(state) => self.without_ours(line, &state, (&tool, &arguments())),
                 None => Consent::Passes,
             };
         }
+        let arguments = arguments();
+        let call = (tool.as_str(), arguments.as_str());
         if let Some(consent) = self.said(
             (line, id),
             asked,

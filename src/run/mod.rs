@@ -200,8 +200,9 @@ impl Run {
         self.starts = 1;
         let event = self.start_event(0);
         if let Some(records) = &mut self.records {
-            records.log.record(event, now())?;
-            records.log.write()?;
+            let now = now();
+            records.log.record(event, now)?;
+            records.log.write(now)?;
         }
         Ok(server)
     }

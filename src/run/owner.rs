@@ -48,7 +48,7 @@ impl Owner for Run {
 
     fn rest(&mut self) {
         if let Some(records) = &mut self.records {
-            let written = records.log.write();
+            let written = records.log.write(now());
             self.told(written);
         }
     }
