@@ -7,12 +7,9 @@
 //! their digits and never turned into a float. Depth costs no stack.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use super::params::{Name, Params};
+use super::params::Params;
+use super::scan::{NotJson, Scan, characters};
 
 /// The longest id, in bytes as written. Ids are kept while a request is open.
 pub(super) const MAX_ID_BYTES: usize = 1_024;
@@ -108,40 +105,16 @@ impl Reply<'_> {
 }
 
 /// The value of a member of an object; the last, where it stands there more than once.
-fn flagged<'a>(json: &'a str, name: &'static str) -> Option<&'a str> {
-    let mut reader = serde_json::Deserializer::from_str(json);
-    Member(name).deserialize(&mut reader).ok()?
-}
-
-/// Reads the one member of that name, and passes over the others.
-struct Member(&'static str);
-
-impl<'de> DeserializeSeed<'de> for Member {
-    type Value = Option<&'de str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Member {
-    type Value = Option<&'de str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let mut found = None;
-        while let Some(Name(name)) = map.next_key()? {
-            if name == self.0 {
-                found = Some(map.next_value::<&RawValue>()?.get());
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
+fn flagged<'a>(json: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut found = None;
+    let read = Scan::new(json).members(|scan, name| {
+        let value = scan.value()?;
+        if name == wanted {
+            found = Some(value);
         }
-        Ok(found)
-    }
+        Ok(())
+    });
+    read.ok().and(found)
 }
 
 /// Why a line is no message.
@@ -183,15 +156,19 @@ pub(super) fn read(line: &[u8]) -> Result<Message<'_>, Malformed> {
         None => return Err(Malformed::Blank),
         Some(b'{') => {}
         first => {
-            let json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+            let mut scan = Scan::new(text);
+            let json = scan.value().and_then(|_| scan.end());
             return Err(match first {
-                _ if !json => Malformed::Json,
+                _ if json.is_err() => Malformed::Json,
                 Some(b'[') => Malformed::Batch,
                 _ => Malformed::NoObject,
             });
         }
     }
-    let members: Members<'_> = serde_json::from_str(text).map_err(|_| Malformed::Json)?;
+    let (mut scan, mut members) = (Scan::new(text), Members::default());
+    scan.members(|scan, name| members.member(scan, name))
+        .and_then(|_| scan.end())
+        .map_err(|NotJson| Malformed::Json)?;
     members.message()
 }
 
@@ -223,7 +200,7 @@ impl<'a> Members<'a> {
         let error_is_object = self.error.is_none_or(|json| json.starts_with('{'));
         match (self.method, self.result, self.error) {
             (Some(json), None, None) => {
-                let method = string(json).ok_or(Malformed::Shape)?;
+                let method = characters(json).map_err(|NotJson| Malformed::Shape)?;
                 let Some(id) = self.id else {
                     return Ok(Message::Notification { method, params });
                 };
@@ -240,35 +217,16 @@ impl<'a> Members<'a> {
         self.fault.get_or_insert(fault);
     }
 
-    fn member<M: MapAccess<'a>>(
-        &mut self,
-        name: Cow<'a, str>,
-        map: &mut M,
-    ) -> Result<(), M::Error> {
+    fn member(&mut self, scan: &mut Scan<'a>, name: Cow<'a, str>) -> Result<(), NotJson> {
         let twice = match &*name {
-            "jsonrpc" => self
-                .jsonrpc
-                .replace(map.next_value::<&RawValue>()?.get())
-                .is_some(),
-            "id" => self
-                .id
-                .replace(map.next_value::<&RawValue>()?.get())
-                .is_some(),
-            "method" => self
-                .method
-                .replace(map.next_value::<&RawValue>()?.get())
-                .is_some(),
-            "params" => self.params.replace(map.next_value()?).is_some(),
-            "error" => self
-                .error
-                .replace(map.next_value::<&RawValue>()?.get())
-                .is_some(),
-            "result" => self
-                .result
-                .replace(map.next_value::<&RawValue>()?.get())
-                .is_some(),
+            "jsonrpc" => self.jsonrpc.replace(scan.value()?).is_some(),
+            "id" => self.id.replace(scan.value()?).is_some(),
+            "method" => self.method.replace(scan.value()?).is_some(),
+            "params" => self.params.replace(Params::read(scan)?).is_some(),
+            "error" => self.error.replace(scan.value()?).is_some(),
+            "result" => self.result.replace(scan.value()?).is_some(),
             _ => {
-                map.next_value::<IgnoredAny>()?;
+                scan.value()?;
                 self.other(name);
                 false
             }
@@ -312,35 +270,6 @@ fn fold(name: &str) -> String {
         .map(plain)
         .flat_map(char::to_lowercase)
         .collect()
-}
-
-/// The characters of a JSON string, borrowed where nothing is escaped.
-fn string(json: &str) -> Option<Cow<'_, str>> {
-    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        return serde_json::from_str(json).ok().map(Cow::Owned);
-    }
-    Some(Cow::Borrowed(inner))
-}
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut members = Members::default();
-                while let Some(Name(name)) = map.next_key()? {
-                    members.member(name, &mut map)?;
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
 }
 
 #[cfg(test)]

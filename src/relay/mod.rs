@@ -74,6 +74,7 @@ mod ruling;
 mod run;
 mod salvage;
 mod sanitize;
+mod scan;
 mod schema;
 mod seat;
 mod shutdown;

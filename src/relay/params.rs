@@ -2,14 +2,14 @@
 //!
 //! Pure, one pass, no copy. What is not looked at may stand there twice; what is, may not.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::capabilities::Capabilities;
 use super::envelope::Id;
+use super::scan::{NotJson, Scan};
 
 /// The member of `_meta` that each request of the 2026-07-28 era has.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -65,6 +65,38 @@ pub(super) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
+    /// Reads the next value, whatever it is; only an object has anything to tell.
+    pub(super) fn read(scan: &mut Scan<'a>) -> Result<Self, NotJson> {
+        let mut params = Self::default();
+        scan.members(|scan, name| {
+            let value = scan.value()?;
+            params.take(&name, value);
+            Ok(())
+        })?;
+        Ok(params)
+    }
+
+    fn take(&mut self, name: &str, value: &'a str) {
+        let slot = match name {
+            "name" => &mut self.name,
+            "requestId" => &mut self.request,
+            "arguments" => &mut self.arguments,
+            "progressToken" => &mut self.token,
+            "uri" => &mut self.uri,
+            "ref" => &mut self.reference,
+            "cursor" => &mut self.cursor,
+            "_meta" => &mut self.meta,
+            "capabilities" => &mut self.capabilities,
+            "inputResponses" => &mut self.responses,
+            "requestState" => &mut self.state,
+            other => {
+                self.lookalike |= is_lookalike(other);
+                return;
+            }
+        };
+        self.twice |= slot.replace(value).is_some();
+    }
+
     /// The name of the tool or prompt.
     pub(super) fn name(&self) -> Option<String> {
         self.name.and_then(|json| serde_json::from_str(json).ok())
@@ -143,19 +175,20 @@ impl<'a> Params<'a> {
     /// version, as each request of the 2026-07-28 era does.
     pub(super) fn meta(&self) -> Meta {
         let mut meta = Meta::default();
-        let Some(Pairs(members)) = self.meta.and_then(|json| serde_json::from_str(json).ok())
-        else {
+        let Some(json) = self.meta else {
             return meta;
         };
-        for (name, value) in members {
+        let read = Scan::new(json).members(|scan, name| {
+            let value = scan.value()?;
             match &*name {
-                "progressToken" => meta.token = Id::read(value.get()),
+                "progressToken" => meta.token = Id::read(value),
                 PROTOCOL_VERSION => meta.modern = true,
-                CLIENT_CAPABILITIES => meta.capabilities = Capabilities::read(value.get()),
+                CLIENT_CAPABILITIES => meta.capabilities = Capabilities::read(value),
                 _ => {}
             }
-        }
-        meta
+            Ok(())
+        });
+        read.map_or_else(|NotJson| Meta::default(), |_| meta)
     }
 
     /// What `_meta` says of who asks, in the 2026-07-28 era, for a request of ours in the host's
@@ -179,34 +212,6 @@ pub(super) struct Meta {
     pub(super) modern: bool,
     /// What its host can be asked for.
     pub(super) capabilities: Capabilities,
-}
-
-/// The name of a member, borrowed where nothing is escaped.
-pub(super) struct Name<'a>(pub(super) Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Name<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member's name")
-            }
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
-            }
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Reader)
-    }
-}
-
-impl<'de> Deserialize<'de> for Params<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParamsReader)
-    }
 }
 
 /// An object's members in their order, with the values as they are written.
@@ -244,70 +249,4 @@ fn is_lookalike(name: &str) -> bool {
         let folded = name.chars().map(plain);
         folded.eq(ours.chars().map(|c| c.to_ascii_lowercase()))
     })
-}
-
-/// Reads any value; only an object has anything to tell.
-struct ParamsReader;
-
-impl<'de> Visitor<'de> for ParamsReader {
-    type Value = Params<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let mut params = Params::default();
-        while let Some(Name(name)) = map.next_key()? {
-            let slot = match &*name {
-                "name" => &mut params.name,
-                "requestId" => &mut params.request,
-                "arguments" => &mut params.arguments,
-                "progressToken" => &mut params.token,
-                "uri" => &mut params.uri,
-                "ref" => &mut params.reference,
-                "cursor" => &mut params.cursor,
-                "_meta" => &mut params.meta,
-                "capabilities" => &mut params.capabilities,
-                "inputResponses" => &mut params.responses,
-                "requestState" => &mut params.state,
-                other => {
-                    params.lookalike |= is_lookalike(other);
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            params.twice |= slot.replace(map.next_value::<&RawValue>()?.get()).is_some();
-        }
-        Ok(params)
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Params::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Params::default())
-    }
 }
