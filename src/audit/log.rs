@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -23,14 +22,11 @@ use nix::sys::stat::fstat;
 
 use super::error::AuditError;
 use super::event::{self, Event, Line, Run};
+use super::files::{FOLDER, HEAD, files, length, name, read_head, write_head};
 use super::verify::{Head, sha256};
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
 
-pub(super) const FOLDER: &str = "audit";
-pub(super) const HEAD: &str = "head";
-/// Bytes that `head` always has: it is written over in place.
-const HEAD_BYTES: usize = 256;
 /// A file of so many bytes is followed by another.
 const ROTATE: u64 = 8 << 20;
 /// More than any line is long: as far as this before a file's end, nobody goes on to the next one.
@@ -364,56 +360,10 @@ impl Log {
     }
 }
 
-/// How long a file is that was not removed.
-fn length(file: &File) -> Option<u64> {
-    let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
-    u64::try_from(stat.st_size).ok()
-}
-
 /// Whether that is the line after the head's.
 fn follows(head: &Head, line: &[u8]) -> bool {
     serde_json::from_slice(line)
         .is_ok_and(|line: Line| line.seq == head.seq.saturating_add(1) && line.prev == head.sha256)
-}
-
-fn name(file: u64) -> String {
-    format!("{file:06}.jsonl")
-}
-
-/// The names of the files, from the oldest.
-pub(super) fn files(folder: &Folder) -> Result<Vec<String>, AuditError> {
-    let mut files: Vec<(u64, String)> = folder
-        .names()?
-        .into_iter()
-        .filter_map(|name| Some((name.strip_suffix(".jsonl")?.parse().ok()?, name)))
-        .collect();
-    files.sort();
-    Ok(files.into_iter().map(|(_, name)| name).collect())
-}
-
-/// The head: `None` of an empty file, `Some(None)` of one that says nothing.
-pub(super) fn read_head(file: &File) -> io::Result<Option<Option<Head>>> {
-    let mut bytes = [0; HEAD_BYTES];
-    let mut count = 0;
-    while let Some(room) = bytes.get_mut(count..).filter(|room| !room.is_empty()) {
-        match file.read_at(room, u64::try_from(count).unwrap_or(u64::MAX)) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let text = bytes.get(..count).unwrap_or_default();
-    Ok((count > 0).then(|| serde_json::from_slice(text).ok()))
-}
-
-fn write_head(file: &File, head: &Head) -> io::Result<()> {
-    let mut text = serde_json::to_string(head)?;
-    while text.len() < HEAD_BYTES - 1 {
-        text.push(' ');
-    }
-    text.push('\n');
-    file.write_all_at(text.as_bytes(), 0)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 pub(crate) mod error;
 pub(crate) mod event;
+mod files;
 pub(crate) mod filter;
 pub(crate) mod log;
 pub(crate) mod read;

@@ -11,7 +11,8 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::error::AuditError;
 use super::event::Line;
-use super::log::{FOLDER, HEAD, LAST_TRIES, files, read_head};
+use super::files::{FOLDER, HEAD, files, read_head};
+use super::log::LAST_TRIES;
 use super::verify::{Damage, Head, Look};
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
