@@ -109,11 +109,13 @@ impl Source {
         let at = inside(&self.path);
         place(&at, self.directory).map_err(|error| held_error(&self.path, error))?;
         for _ in 0..AGAIN {
-            let mounted = self.mount(&at);
-            if mounted.map_err(|error| held_error(&self.path, error))? {
-                return self.close(&at, true, machine);
+            match self.mount(&at) {
+                Ok(true) => return self.close(&at, true, machine),
+                Ok(false) => umount2(&at, MntFlags::MNT_DETACH)?,
+                // Replaced between the look-up and the mount: what was found has no name any more.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(held_error(&self.path, error)),
             }
-            umount2(&at, MntFlags::MNT_DETACH)?;
             *self = Self::held(&self.path)?;
         }
         Err(self.replaced())
