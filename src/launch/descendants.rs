@@ -25,6 +25,8 @@ pub const AT_ONCE: Duration = Duration::from_millis(250);
 /// that the kernel itself does not let go, and for those that multiply faster than they are killed.
 pub const AT_LEISURE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(5);
+/// So many are named of those that are left.
+const SHOWN: usize = 16;
 
 /// Adopts orphans from here on: what a server leaves, and the first process of its namespaces when
 /// the one that made them ends.
@@ -89,9 +91,14 @@ fn reap() -> io::Result<bool> {
 
 /// Killed, and yet there, or others in their place.
 fn left(children: &[Pid], limit: Duration) -> io::Error {
-    let numbers: Vec<String> = children.iter().map(ToString::to_string).collect();
+    let shown = children.iter().take(SHOWN).map(ToString::to_string);
+    let numbers: Vec<String> = shown.collect();
+    let more = match children.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
     io::Error::other(format!(
-        "what the server left is killed, and yet not gone in {} s: ps -o stat,wchan -p {}",
+        "what the server left is killed, and yet not gone in {} s: ps -o stat,wchan -p {}{more}",
         limit.as_secs_f32(),
         numbers.join(","),
     ))
@@ -131,6 +138,13 @@ mod tests {
             error.ends_with(&format!("ps -o stat,wchan -p {next}")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn of_many_a_few_are_named() {
+        let many: Vec<Pid> = (1..=1_600).map(Pid::from_raw).collect();
+        let error = left(&many, AT_ONCE).to_string();
+        assert!(error.ends_with(",15,16 (and 1584 more)"), "{error}");
     }
 
     #[test]
