@@ -133,16 +133,19 @@ impl<'a> Attack<'a> {
         assert!(!confined.got, "{:?} got {}", self.words, confined.detail);
     }
 
-    /// Whether `explain` claims a promise for this server on this machine.
-    pub fn claims(&self, promise: &str) -> bool {
+    /// What `explain` says of a promise for this server on this machine.
+    pub fn standing(&self, promise: &str) -> serde_json::Value {
         self.declare();
         let output = self.context.run(&["explain", "probe", "--json"]);
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let promises = said["promises"].as_array().unwrap();
-        let standing = promises
-            .iter()
-            .find(|standing| standing["id"] == promise)
-            .unwrap();
+        let mut promises = said["promises"].as_array().unwrap().iter();
+        let found = promises.find(|standing| standing["id"] == promise);
+        found.unwrap().clone()
+    }
+
+    /// Whether it claims it.
+    pub fn claims(&self, promise: &str) -> bool {
+        let standing = self.standing(promise);
         // What is not claimed says why: a test has nothing more to ask of it.
         assert!(
             standing["state"] == "held" || standing["note"].is_string(),

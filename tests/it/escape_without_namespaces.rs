@@ -29,6 +29,13 @@ fn state(standings: &Value, promise: &str) -> String {
     state.as_str().unwrap().to_owned()
 }
 
+/// Whether Landlock keeps signals in, which it does from ABI 6 on.
+fn has_scopes(context: &TestContext) -> bool {
+    let all = standings(context);
+    let by = standing(&all, "R1")["mechanisms"].as_array().unwrap();
+    by.iter().any(|mechanism| mechanism == "landlock-scopes")
+}
+
 /// What a reader is told of a promise beside its state; nothing where there is nothing to tell.
 fn note(standings: &Value, promise: &str) -> String {
     let note = &standing(standings, promise)["note"];
@@ -53,7 +60,9 @@ fn p1_p2_n2_r1_hold_by_landlock_and_filters() {
         let attack = Attack::new(&context, words);
         assert!(attack.alone().got, "{words:?}");
         let confined = attack.confined_without_namespaces();
-        assert!(!confined.got, "{words:?} got {}", confined.detail);
+        // R1 is given up here; that no signal reaches outside all the same is Landlock's.
+        let reaches = words.first() == Some(&"signal") && !has_scopes(&context);
+        assert_eq!(confined.got, reaches, "{words:?} {}", confined.detail);
         let _ = fs::remove_file(context.path("outside/new"));
         let _ = fs::remove_file(context.path("work/s"));
     }
@@ -171,13 +180,8 @@ fn r2_what_multiplies_does_not_keep_the_supervisor_from_its_end() {
     let lived = dir.join("lived").exists();
     fs::write(dir.join("stop"), "").unwrap();
     assert!(!lived, "it waited until they ended by themselves");
-    match code {
-        0 => assert!(!words.contains("R2:"), "{words}"),
-        _ => {
-            assert_eq!(code, 125, "{words}");
-            assert!(words.contains("R2:"), "{words}");
-        }
-    }
+    // Otherwise it is the server's own end, which on a slow machine is by a signal.
+    assert_eq!(code == 125, words.contains("R2:"), "{code} {words}");
 }
 
 /// S5: what is neither held nor given up by name keeps the server from starting, and the refusal
@@ -186,7 +190,9 @@ fn r2_what_multiplies_does_not_keep_the_supervisor_from_its_end() {
 fn s5_does_not_start_without_what_nobody_gave_up() {
     let context = TestContext::ordinary();
     let attack = Attack::new(&context, &["write", "@ran"]);
-    assert!(attack.confined().got, "with namespaces it starts");
+    if attack.claims("P3") {
+        assert!(attack.confined().got, "with namespaces it starts");
+    }
     let output = context
         .without_namespaces(&["run", "probe"])
         .output()
@@ -247,9 +253,11 @@ fn the_trial_is_held_by_landlock_and_filters() {
     let context = TestContext::ordinary();
     let output = context.without_namespaces(&["try"]).output().unwrap();
     assert!(output.status.success(), "{}", stdout(&output));
+    Attack::new(&context, &["see", "/"]).declare();
+    let held = if has_scopes(&context) { 7 } else { 6 };
+    let page = stdout(&output);
     assert!(
-        stdout(&output).contains("7 of 7 attacks held"),
-        "{}",
-        stdout(&output)
+        page.contains(&format!("{held} of 7 attacks held")),
+        "{page}"
     );
 }
