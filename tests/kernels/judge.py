@@ -1,6 +1,7 @@
 """Compares what was said on one kernel with what is expected of it, and prints table rows.
 
-judge.py EXPECTED KERNEL VARIANT LOG
+judge.py EXPECTED UNABLE KERNEL VARIANT LOG
+UNABLE lists the attacks that cannot be tried on a variant, each with the reason.
 Exit code: 0 as expected, 1 not.
 """
 import base64
@@ -26,7 +27,23 @@ def parsed(text):
         return {}
 
 
-def judged(row, found):
+def tried(said, unable):
+    """The cell of the attacks, and what is not as expected: all pass but those listed, which do not."""
+    code, out, err, _ = said
+    result = re.search(r"(\d+) passed; (\d+) failed", out)
+    if not result:
+        return "no end", [f"attacks: {code}: {(out + err).strip()[-300:]}"]
+    ended = dict(re.findall(r"^test (\S+) \.\.\. (\w+)$", out, re.M))
+    failed = set(re.findall(r"^    ([\w:]+)$", out.rpartition("\nfailures:\n")[2], re.M)) if code else set()
+    wrong = [f"attacks: {name} failed" for name in sorted(failed - unable)]
+    wrong += [f"attacks: {name} is listed and passes" for name in sorted(unable & ended.keys() - failed)]
+    if not ended or int(result[1]) + len(failed) != len(ended):
+        wrong.append(f"attacks: {len(ended)} began, {result[0]}")
+    listed = len(failed & unable)
+    return f"{result[1]} held" + (f", {listed} not tried" if listed else ""), wrong
+
+
+def judged(row, found, unable):
     """The cells of a table row, and what is not as expected."""
     kernel, variant, user, abi, refused, unheld = row
     wrong = []
@@ -68,28 +85,25 @@ def judged(row, found):
     elif "error" in explained and explained["error"]["code"] != refused:
         wrong.append(f"explain: {explained['error']['code']}")
     attacks = "-"
-    if (user, "attacks") in found and refused == "-":
-        code, out, err, _ = found[user, "attacks"]
-        result = re.search(r"(\d+) passed; (\d+) failed", out)
-        attacks = f"{result[1]} held, {result[2]} not" if result else "no end"
-        if not result or result[1] == "0" and not code:
-            wrong.append("attacks: none was made")
-        if code:
-            wrong.append("attacks: " + " ".join(re.findall(r"^    (\S+)$", out, re.M)) + err[-300:])
+    if (user, "attacks") in found:
+        attacks, more = tried(found[user, "attacks"], unable)
+        wrong.extend(more)
     held = len(by.get("held", []))
     shown = f"{held} held" if refused == "-" else got_refused
     return [release, variant, user, got_abi, shown, got_unheld, attacks], wrong
 
 
 def main():
-    expected, kernel, variant, log = sys.argv[1:]
+    expected, unable, kernel, variant, log = sys.argv[1:]
     found = said(open(log, errors="replace").read())
     failed = False
+    rows = [line.rstrip("\n").split("\t") for line in open(unable) if not line.startswith("#")]
     for line in open(expected):
         row = line.rstrip("\n").split("\t")
         if line.startswith("#") or row[:2] != [kernel, variant]:
             continue
-        cells, wrong = judged(row, found)
+        names = {name for of, user, name, _ in rows if of == variant and user in (row[2], "all")}
+        cells, wrong = judged(row, found, names)
         print("| " + " | ".join(cells) + " |", flush=True)
         for what in wrong:
             print(f"    not as expected: {what}")
