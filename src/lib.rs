@@ -41,6 +41,12 @@ pub(crate) mod text;
 pub(crate) mod trial;
 pub(crate) mod why;
 
+/// What `tests/bench` times; nothing else may use it.
+#[cfg(any(test, feature = "bench"))]
+#[doc(hidden)]
+#[path = "../tests/bench/parts.rs"]
+pub mod bench;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -61,8 +61,8 @@ impl Program {
     }
 
     /// A program that was not looked for.
-    #[cfg(test)]
-    pub(crate) fn test(found: &str, exec: &str) -> Self {
+    #[cfg(any(test, feature = "bench"))]
+    pub(crate) fn fixed(found: &str, exec: &str) -> Self {
         let stat = Stat {
             dev: 1,
             ino: 2,

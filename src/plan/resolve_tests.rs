@@ -26,7 +26,7 @@ fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
 }
 
 fn program(found: &str, exec: &str) -> Program {
-    Program::test(found, exec)
+    Program::fixed(found, exec)
 }
 
 fn facts() -> HostFacts {

@@ -85,6 +85,9 @@ mod template;
 mod wanted;
 mod word;
 
+#[cfg(any(test, feature = "bench"))]
+#[path = "../../tests/bench/relay.rs"]
+pub(crate) mod bench;
 #[cfg(test)]
 #[path = "../../tests/fuzz/mod.rs"]
 mod fuzz;
