@@ -2,9 +2,11 @@
 //! feature `bench`, and in the tests, which do each unit once.
 //!
 //! What a unit needs is made beforehand, and the machine is asked nothing: the same bytes go in
-//! wherever it runs. The relay's parts are beside it, in `relay.rs`.
+//! wherever it runs. A unit is one function, not inlined: callgrind counts it by its name. The
+//! relay's parts are beside it, in `relay.rs`.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -31,6 +33,7 @@ impl Declared {
     }
 
     /// One unit: the digest of all that it would do.
+    #[inline(never)]
     #[must_use]
     pub fn digest(&self) -> String {
         digest::digest(&self.0).as_str().to_owned()
@@ -49,7 +52,7 @@ impl Declared {
 pub struct Machine {
     stdio: Stdio,
     facts: HostFacts,
-    home: std::path::PathBuf,
+    home: PathBuf,
 }
 
 impl Machine {
@@ -63,6 +66,7 @@ impl Machine {
     }
 
     /// One unit: the plan.
+    #[inline(never)]
     #[must_use]
     pub fn plan(&self) -> Option<Planned> {
         resolve::resolve(self.home.clone(), &self.stdio, &self.facts, &[])
@@ -106,6 +110,7 @@ pub struct Ground {
 
 impl Ground {
     /// One unit: the rules.
+    #[inline(never)]
     #[must_use]
     pub fn lower(&self) -> Option<Lowered> {
         linux::lower(&self.plan, &self.confinement, &self.kernel)

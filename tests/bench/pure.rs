@@ -1,7 +1,8 @@
 //! Times the pure parts: `cargo bench --features bench`.
 //!
-//! What goes in is made once and is the same everywhere. Without `--bench`, as `cargo test` starts
-//! it, each is done once and not timed. `tests/bench/run --instructions` counts what one takes.
+//! What goes in is made once and is the same everywhere, and each unit fails the bench where it does
+//! not do its work. Without `--bench`, as `cargo test --features bench --bench pure` starts it, each
+//! is done once and not timed; `tests/bench/run --instructions` counts the instructions of that.
 #![expect(
     clippy::expect_used,
     missing_docs,
@@ -52,10 +53,9 @@ fn frame(criterion: &mut Criterion) {
         let line = [call(length - 1), b"\n".to_vec()].concat();
         let stream = line.repeat(262_144 / length);
         let mut lines = Lines::default();
-        assert_eq!(lines.split(&stream), stream.len());
         group.throughput(bytes(stream.len()));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| lines.split(black_box(&stream)));
+            bencher.iter(|| assert_eq!(lines.split(black_box(&stream)), stream.len()));
         });
     }
 }
@@ -64,10 +64,9 @@ fn envelope(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("envelope");
     for (name, length) in LENGTHS {
         let line = call(length);
-        assert!(is_message(&line));
         group.throughput(bytes(length));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| is_message(black_box(&line)))
+            bencher.iter(|| assert!(is_message(black_box(&line))));
         });
     }
 }
@@ -78,10 +77,9 @@ fn gate(criterion: &mut Criterion) {
     for (name, length) in LENGTHS {
         let (call, answer) = (call(length), answer(length));
         let mut calls = Calls::begun().expect("a session");
-        assert!(calls.call(&call, &answer));
         group.throughput(bytes(2 * length));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| calls.call(black_box(&call), black_box(&answer)));
+            bencher.iter(|| assert!(calls.call(black_box(&call), black_box(&answer))));
         });
     }
 }
@@ -90,11 +88,14 @@ fn gate(criterion: &mut Criterion) {
 fn start(criterion: &mut Criterion) {
     let declared = Declared::read(EVERYTHING).expect("a declaration");
     let machine = Machine::of(&declared).expect("a machine");
-    let ground = machine.ground().expect("promises");
-    assert!(machine.plan().is_some() && ground.lower().is_some());
     criterion.bench_function("digest", |bencher| bencher.iter(|| declared.digest()));
-    criterion.bench_function("plan", |bencher| bencher.iter(|| machine.plan()));
-    criterion.bench_function("lowering", |bencher| bencher.iter(|| ground.lower()));
+    criterion.bench_function("plan", |bencher| {
+        bencher.iter(|| machine.plan().expect("a plan"));
+    });
+    criterion.bench_function("lowering", |bencher| {
+        let ground = machine.ground().expect("promises");
+        bencher.iter(|| ground.lower().expect("rules"));
+    });
 }
 
 criterion_group!(pure, frame, envelope, gate, start);

@@ -28,6 +28,7 @@ impl Default for Lines {
 
 impl Lines {
     /// One unit: splits a stream that ends with a line, and says how many bytes of lines it had.
+    #[inline(never)]
     pub fn split(&mut self, mut stream: &[u8]) -> usize {
         let mut bytes = 0;
         while !stream.is_empty() {
@@ -48,6 +49,7 @@ impl Lines {
 }
 
 /// One unit: reads a message.
+#[inline(never)]
 #[must_use]
 pub fn is_message(line: &[u8]) -> bool {
     envelope::read(line).is_ok()
@@ -97,6 +99,7 @@ impl Calls {
     }
 
     /// One unit: a call on its way up and its answer on its way down; whether both pass.
+    #[inline(never)]
     pub fn call(&mut self, call: &[u8], answer: &[u8]) -> bool {
         self.up(call) && self.0.server_line(answer) == Step::Forward && !self.effects().is_empty()
     }
