@@ -5,18 +5,17 @@
 //! can be told to fetch nothing, it is started a second time so, and only if that comes up will
 //! runs be told the same.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::error::PrepareError;
 use super::tree::{self, Size};
 use super::turn::Turn;
+use super::watch::{STALLED, Watch};
 use super::{Done, Record, Standing};
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest};
@@ -29,16 +28,12 @@ use crate::surface::error::Trouble;
 use crate::surface::read::{self, Once, Progress, Settings};
 use crate::why::cause::Cause;
 
-/// No answer for so long, and nothing that grows: it is not fetching.
-const STALLED: Duration = Duration::from_secs(300);
 /// A bound all the same.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long the second start may take: nothing is fetched.
 const CACHED: Duration = Duration::from_secs(60);
 /// Lines of what it said that are shown where it fails.
 const LINES: usize = 40;
-/// Counting takes no more than this part of the time.
-const SHARE: u32 = 20;
 
 /// How far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,11 +70,13 @@ pub(crate) struct Prepared {
 }
 
 /// The places of a runner in its home; of another server the whole home.
-struct Places {
-    keeps: Vec<String>,
+pub(super) struct Places {
+    /// What is counted.
+    pub(super) keeps: Vec<String>,
     trees: Vec<String>,
     holds: Vec<String>,
-    shows: Vec<String>,
+    /// Whose names are told.
+    pub(super) shows: Vec<String>,
     /// It can be told to fetch nothing.
     offline: bool,
 }
@@ -134,7 +131,7 @@ pub(crate) fn fetch(
         return Ok(prepared);
     }
     let filling = Filling::begin(state, alias, explanation)?;
-    let (watch, limit) = (Watch::new(&filling, waiting), LONGEST);
+    let (watch, limit) = (Watch::new(&filling.home, &filling.places, waiting), LONGEST);
     let tell = |told| watch.tell(told);
     let once = greet(
         person,
@@ -329,77 +326,6 @@ fn request(alias: &Alias, caches: Caches) -> RunRequest {
     RunRequest {
         caches,
         ..RunRequest::of(alias.clone())
-    }
-}
-
-/// Looks at what grows while the server is waited for.
-struct Watch<'a> {
-    home: &'a Path,
-    places: &'a Places,
-    counted: Vec<String>,
-    waiting: &'a Waiting<'a>,
-    seen: RefCell<Seen>,
-}
-
-#[derive(Default)]
-struct Seen {
-    size: Size,
-    names: BTreeSet<String>,
-    /// When it last grew.
-    grew: Duration,
-    /// Not counted before.
-    next: Duration,
-    stalled: bool,
-}
-
-impl<'a> Watch<'a> {
-    fn new(filling: &'a Filling<'_>, waiting: &'a Waiting<'a>) -> Self {
-        let (home, places) = (filling.home.as_path(), &filling.places);
-        let mut counted = places.keeps.clone();
-        if !counted.iter().any(String::is_empty) {
-            counted.push("tmp".to_owned());
-        }
-        let seen = Seen {
-            size: tree::size(home, &counted),
-            names: tree::names(home, &places.shows),
-            ..Seen::default()
-        };
-        Self {
-            home,
-            places,
-            counted,
-            waiting,
-            seen: RefCell::new(seen),
-        }
-    }
-
-    fn tell(&self, progress: Progress) {
-        let Progress::Waiting { since, .. } = progress else {
-            return;
-        };
-        let mut seen = self.seen.borrow_mut();
-        if since < seen.next {
-            return;
-        }
-        let begun = Instant::now();
-        let size = tree::size(self.home, &self.counted);
-        let names = tree::names(self.home, &self.places.shows);
-        seen.next = since.saturating_add(begun.elapsed().saturating_mul(SHARE));
-        if size != seen.size {
-            seen.grew = since;
-        }
-        seen.size = size;
-        let fresh = names.difference(&seen.names).cloned().collect();
-        seen.names = names;
-        (self.waiting.tell)(&Growth { since, size, fresh });
-        if since.saturating_sub(seen.grew) > STALLED {
-            seen.stalled = true;
-            self.waiting.interrupted.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn is_stalled(&self) -> bool {
-        self.seen.borrow().stalled
     }
 }
 

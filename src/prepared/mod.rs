@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod fetch;
 pub(crate) mod tree;
 mod turn;
+mod watch;
 
 use std::path::Path;
 
