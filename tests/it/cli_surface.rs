@@ -214,19 +214,8 @@ fn what_is_the_same_in_another_order_is_withheld_with_what_may_steady_it() {
 
 #[test]
 fn a_no_to_the_second_leaves_the_first() {
-    let said = Described::new(&json!({"tools": [tool("one", "The first")]}));
-    let program = TestContext::program("fixture-server");
-    let words = [
-        "add",
-        "said",
-        "--no-inspect",
-        "--",
-        &program,
-        "described",
-        &said.file,
-    ];
-    let (code, screen) = said.context.at_terminal(&words, "y");
-    assert_eq!((code, screen.matches("[y/N]").count()), (0, 1), "{screen}");
+    let (said, screen) = uninspected();
+    assert_eq!(screen.matches("[y/N]").count(), 1, "{screen}");
     assert_eq!(said.state(), ("approved".into(), "unapproved".into()));
     // Nothing is left open but the second question.
     let (code, screen) = said.context.at_terminal(&["approve", "said"], "n");
@@ -637,8 +626,8 @@ fn a_list_that_fails_is_not_seen_and_the_rest_is_asked_about() {
     assert!(server.surface().is_none());
 }
 
-/// A server that was said yes to, and not asked about further.
-fn uninspected() -> Described {
+/// A server that was said yes to, and not asked about further; and what stood on the screen.
+fn uninspected() -> (Described, String) {
     let said = Described::new(&json!({"tools": [tool("one", "The first")]}));
     let program = TestContext::program("fixture-server");
     let words = [
@@ -652,7 +641,7 @@ fn uninspected() -> Described {
     ];
     let (code, screen) = said.context.at_terminal(&words, "y");
     assert_eq!(code, 0, "{screen}");
-    said
+    (said, screen)
 }
 
 /// Has a check look at each surface: a script that `/bin/sh` reads.
@@ -665,7 +654,7 @@ fn check(said: &Described, script: &str) {
 
 #[test]
 fn a_check_of_the_persons_own_gets_the_surface_and_nothing_else() {
-    let said = uninspected();
+    let (said, _) = uninspected();
     let (got, variables) = (
         said.context.path("home/got"),
         said.context.path("home/variables"),
@@ -715,7 +704,7 @@ fn a_check_of_the_persons_own_gets_the_surface_and_nothing_else() {
 
 #[test]
 fn what_a_check_says_is_shown_as_its_own_and_the_answer_is_the_persons() {
-    let said = uninspected();
+    let (said, _) = uninspected();
     check(
         &said,
         "printf 'bad \\033[2Jwords ┃ here\\n'; echo more >&2; exit 3",
@@ -739,7 +728,7 @@ fn what_a_check_says_is_shown_as_its_own_and_the_answer_is_the_persons() {
 
 #[test]
 fn where_a_check_says_nothing_nobody_is_asked_and_nothing_approved() {
-    let said = uninspected();
+    let (said, _) = uninspected();
     for (script, why) in [
         ("kill -9 $$", "ended by signal 9"),
         ("head -c 70000 /dev/zero", "more than 64 KiB"),

@@ -1,6 +1,8 @@
 //! What the relay sees of a server through the stages that started it, and what it has kept of it.
 
 use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -249,6 +251,29 @@ fn the_log_tells_what_happened_and_never_an_argument_unless_asked() {
     let asked = lines(&context, &["--tool", "echo"]);
     assert_eq!(asked[1]["arguments"], json!({"city": "Paris-x7"}));
     assert!(!fs::read_to_string(&log).unwrap().contains("secret-q9"));
+}
+
+/// What was recorded last is in `head` without another message, and before the run ends: what is
+/// cut off after it is found.
+#[test]
+fn the_head_of_the_log_follows_while_nothing_else_happens() {
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.offered("s", &[], &[&program]);
+    let mut host = context.host("s");
+    host.initialize();
+    call(&mut host, "echo");
+    let head = context.path("home/.supervisor/audit/head");
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let said: Value = serde_json::from_str(&fs::read_to_string(&head).unwrap()).unwrap();
+        if said["seq"] == 2 {
+            break;
+        }
+        assert!(Instant::now() < until, "{said}");
+        sleep(Duration::from_millis(20));
+    }
+    host.end();
 }
 
 #[test]

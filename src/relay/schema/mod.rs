@@ -14,6 +14,8 @@ mod judge;
 mod number;
 mod pattern;
 #[cfg(test)]
+mod tables;
+#[cfg(test)]
 mod tests;
 mod words;
 
