@@ -28,9 +28,10 @@ use crate::launch::homes::{self, Gone};
 
 /// Folders of the state directory whose entries are called by a digest: what an entry is, how
 /// many digits its name has, and what follows them.
-const FOLDERS: [(&str, Kind, usize, &str); 9] = [
+const FOLDERS: [(&str, Kind, usize, &str); 10] = [
     ("approvals", Kind::Approval, 64, ".json"),
     ("surface", Kind::Surface, 64, ".json"),
+    ("content", Kind::Record, 16, ".json"),
     ("breaker", Kind::Record, 64, ""),
     ("era", Kind::Record, 16, ""),
     ("logs", Kind::Record, 16, ""),

@@ -234,7 +234,7 @@ impl Approvals {
         let pinned = own.filter(|_| !now.pin.is_empty());
         let found = found.map(|program| Found {
             path: &program.found,
-            other_content: pinned.is_some_and(|record| record.differs(program).is_some()),
+            other_content: pinned.is_some_and(|record| record.is_of_another(program)),
         });
         // What lies along a stored `PATH` is granted, so another value is another server.
         if own.is_some_and(|record| record.search_path() != stored_path(declaration, record)) {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::declaration::{Server, entry};
+use crate::plan::program::Identity;
 use crate::plan::{Person, program};
 
 struct Case {
@@ -147,14 +148,14 @@ fn content_is_reported_and_refused_where_pinned() {
     );
     case.approve("plain", &plain);
     case.approve("pinned", &pinned);
-    let upgraded = |declaration: &Declaration| {
+    let compared = |declaration: &Declaration, read: Option<&Identity>| {
         let approvals = Approvals::read(&case.state).unwrap();
-        let record = approvals
-            .record(&canonical(declaration).digest())
-            .unwrap()
-            .clone();
-        record.upgraded(&program(declaration).unwrap())
+        let record = approvals.record(&canonical(declaration).digest()).unwrap();
+        let found = program(declaration).unwrap();
+        let content = record.compare(&found, read).unwrap();
+        (content, record.worth_keeping(&found).cloned())
     };
+    let upgraded = |declaration: &Declaration| compared(declaration, None).0.differs;
     assert_eq!(upgraded(&plain), None);
     // Written again with the same bytes: other fields, the same content.
     case.program("server", SH);
@@ -162,7 +163,18 @@ fn content_is_reported_and_refused_where_pinned() {
         (upgraded(&plain), case.check("pinned", &pinned)),
         (None, Approval::Given)
     );
+    // What was read of it stands in for another reading while its fields are the same: not for
+    // what is pinned, nor for another file.
+    let (content, kept) = compared(&plain, None);
+    let mut read = kept.unwrap();
+    assert_eq!(read.sha256, content.sha256);
+    read.sha256 = "as it was read".to_owned();
+    let (from_before, nothing_new) = compared(&plain, Some(&read));
+    assert_eq!(from_before.sha256, read.sha256);
+    assert_eq!(nothing_new, None);
+    assert_eq!(compared(&pinned, Some(&read)), (content, None));
     case.program("server", "#!/bin/sh\nexit 1\n");
+    assert_ne!(compared(&plain, Some(&read)).0.sha256, read.sha256);
     assert!(upgraded(&plain).is_some_and(|said| said.contains("not the file that was approved")));
     assert_eq!(case.check("plain", &plain), Approval::Given);
     assert_eq!(case.check("pinned", &pinned), changed(Word::Program));

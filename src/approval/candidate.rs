@@ -220,7 +220,7 @@ impl Candidate {
     pub fn is_stale(&self, approvals: &Approvals) -> bool {
         self.approval == Approval::Given
             && match (&self.program, approvals.record(&self.digest)) {
-                (Some(Ok(program)), Some(record)) => record.upgraded(program).is_some(),
+                (Some(Ok(program)), Some(record)) => record.is_of_another(program),
                 (Some(Err(_)), _) => true,
                 _ => false,
             }

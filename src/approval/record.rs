@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::declaration::digest::{Canonical, canonical};
 use crate::declaration::{Declaration, Digest, EnvName, Server};
-use crate::plan::program::{self, Program, Stat};
+use crate::plan::program::{Identity, Program, Stat};
 use crate::plan::{PlanError, SearchPath};
 use crate::text;
 
@@ -38,6 +38,15 @@ pub struct RecordedProgram {
     pub sha256: String,
     /// The fields by which a change is noticed cheaply.
     pub stat: Stat,
+}
+
+/// A program's content now, beside the one approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// What its file holds, in SHA-256.
+    pub(crate) sha256: String,
+    /// What differs from what was approved, in words.
+    pub(crate) differs: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,11 +78,11 @@ impl Record {
             Server::Http(_) => false,
         };
         let recorded = |program: &Program| {
-            let identity = program::identity(&program.resolved)?;
+            let identity = program.identity()?;
             Ok(RecordedProgram {
                 found: program.found.clone(),
                 resolved: program.resolved.clone(),
-                sha256: identity.sha256,
+                sha256: identity.sha256.clone(),
                 stat: identity.stat,
             })
         };
@@ -112,46 +121,71 @@ impl Record {
             .map(|path| SearchPath::parse(OsStr::new(path)))
     }
 
-    /// What the program's file holds, in SHA-256: as it was approved where its fields are the
-    /// same, else hashed anew. `None` where it cannot be read.
-    #[must_use]
-    pub fn sha256(&self, found: &Program) -> Option<String> {
-        match &self.program {
-            Some(before) if found.stat() == Some(before.stat) => Some(before.sha256.clone()),
-            _ => program::identity(&found.resolved)
-                .map(|identity| identity.sha256)
-                .ok(),
-        }
-    }
-
-    /// What differs between the program approved and the one found, in words; `None` where it
-    /// is the same. The file is hashed only where its fields differ.
-    #[must_use]
-    pub fn upgraded(&self, found: &Program) -> Option<String> {
-        let before = self.program.as_ref()?;
-        if found.stat() == Some(before.stat) && found.resolved == before.resolved {
-            return None;
-        }
-        self.differs(found)
-    }
-
-    /// The same, and the file is always hashed.
-    pub(super) fn differs(&self, found: &Program) -> Option<String> {
-        let before = self.program.as_ref()?;
+    /// The program as it is found now, beside the one approved. Its file is read only where its
+    /// fields are neither those of the approval nor of what an earlier start read; a pinned one
+    /// always is.
+    ///
+    /// # Errors
+    /// It cannot be read, or changed since it was found.
+    pub(crate) fn compare(
+        &self,
+        found: &Program,
+        read_before: Option<&Identity>,
+    ) -> Result<Content, PlanError> {
+        let Some(before) = &self.program else {
+            let sha256 = found.identity()?.sha256.clone();
+            return Ok(Content {
+                sha256,
+                differs: None,
+            });
+        };
+        let known = || match read_before {
+            _ if self.knows(found) => Some(&before.sha256),
+            Some(read) if found.stat() == Some(read.stat) => Some(&read.sha256),
+            _ => None,
+        };
+        let sha256 = match known().filter(|_| !self.is_pinned()) {
+            Some(sha256) => sha256.clone(),
+            None => found.identity()?.sha256.clone(),
+        };
         let now = text::path(&found.resolved);
-        match program::identity(&found.resolved) {
-            Err(error) => Some(format!("what {now} holds cannot be compared: {error}")),
-            Ok(identity) if identity.sha256 != before.sha256 => Some(format!(
+        let differs = if sha256 != before.sha256 {
+            Some(format!(
                 "{now} is not the file that was approved (an upgrade?)"
-            )),
-            Ok(_) if found.resolved != before.resolved => {
-                let then = text::path(&before.resolved);
-                Some(format!(
-                    "the program is {now} now, with the content of {then}"
-                ))
-            }
-            Ok(_) => None,
-        }
+            ))
+        } else if found.resolved != before.resolved {
+            let then = text::path(&before.resolved);
+            Some(format!(
+                "the program is {now} now, with the content of {then}"
+            ))
+        } else {
+            None
+        };
+        Ok(Content { sha256, differs })
+    }
+
+    /// Whether the program found is another than the one approved, or cannot be compared.
+    #[must_use]
+    pub(crate) fn is_of_another(&self, found: &Program) -> bool {
+        let compared = self.compare(found, None);
+        compared.map_or(true, |content| content.differs.is_some())
+    }
+
+    /// What was read of the program in this process, where that saves the next start from it: the
+    /// approval does not tell its fields, and no pin wants it read each time.
+    pub(crate) fn worth_keeping<'a>(&self, found: &'a Program) -> Option<&'a Identity> {
+        let read = found.identity_read();
+        read.filter(|_| !self.is_pinned() && !self.knows(found))
+    }
+
+    /// Whether the fields of the program found are those of the one approved.
+    pub(crate) fn knows(&self, found: &Program) -> bool {
+        let before = self.program.as_ref();
+        before.is_some_and(|before| found.stat() == Some(before.stat))
+    }
+
+    fn is_pinned(&self) -> bool {
+        !self.declaration.pin.is_empty()
     }
 
     /// The record that a text holds, if it is the one of `digest` and hashes to it.

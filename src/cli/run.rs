@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
 use crate::launch::spawn::Shim;
-use crate::launch::{self, Explanation, LaunchError, Prepared, descendants, logs};
+use crate::launch::{self, Explanation, LaunchError, Prepared, content, descendants, logs};
 use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
@@ -91,11 +91,17 @@ async fn start(
     let (mut run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(&set, &run, explanation, filter)?;
     let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
+    let read = explanation.read.clone();
     let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
         // Beside the shim's work, of which the other waits.
         if kept && let Ok(state) = State::open(person) {
             receipts::make_room(&state, &digest);
             logs::make_room(&state, &digest);
+            if let Some(read) = read
+                && let Err(error) = content::keep(&state, &digest, read)
+            {
+                render::note(&format!("{}: {error}", args.alias));
+            }
         }
     });
     let running = running?;

@@ -12,6 +12,7 @@ use crate::prepared::Record;
 
 /// What the state directory says of a request.
 pub(super) struct Asked {
+    pub(super) state: State,
     pub(super) declaration: Declaration,
     pub(super) declared: Stdio,
     pub(super) digest: Digest,
@@ -60,6 +61,7 @@ impl Asked {
             declared,
             digest,
             approvals,
+            state,
         })
     }
 }

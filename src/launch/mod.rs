@@ -10,6 +10,7 @@
 mod asked;
 mod by_run;
 mod confirm;
+pub(crate) mod content;
 pub(crate) mod descendants;
 pub(crate) mod descriptor;
 mod enter;
@@ -50,7 +51,7 @@ use crate::confine::specify::specify;
 use crate::declaration::{Alias, Digest, LaunchDigest, Stdio};
 use crate::error::Error;
 use crate::plan::held::Held;
-use crate::plan::program::Stat;
+use crate::plan::program::{Identity, Stat};
 use crate::plan::walk::Picture;
 use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
@@ -107,6 +108,9 @@ pub struct Explanation {
     /// where that is not what was approved.
     #[serde(skip)]
     pub program: Ran,
+    /// What was read of it, where that saves the next start from it ([`content`]).
+    #[serde(skip)]
+    pub(crate) read: Option<Identity>,
     /// The very directory that was checked for `--dir`: this one is granted.
     #[serde(skip)]
     pub held: Option<Held>,
@@ -184,12 +188,7 @@ pub(crate) fn prepare_with(
     let kernel = kernel::facts(begun, ids, kept, cgroup);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
-    let program = Ran {
-        found: facts.program.found.clone(),
-        resolved: facts.program.resolved.clone(),
-        sha256: record.and_then(|record| record.sha256(&facts.program)),
-        differs: record.and_then(|record| record.upgraded(&facts.program)),
-    };
+    let (program, read) = content::ran(&asked.state, &asked.digest, record, &facts.program)?;
     Ok(Explanation {
         alias: request.alias.clone(),
         digest: asked.digest,
@@ -208,6 +207,7 @@ pub(crate) fn prepare_with(
         caches: request.caches,
         unchanged: facts.program.unchanged(),
         program,
+        read,
         held: facts.held,
         before: facts.before,
         loans,

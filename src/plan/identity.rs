@@ -86,7 +86,7 @@ fn nanoseconds(seconds: i64, rest: i64) -> i64 {
 /// The content and the fields of a regular file; never waits on a FIFO or device.
 ///
 /// # Errors
-/// As [`super::program::find`]; [`PlanError::Look`] also where it changed while it was read.
+/// As [`super::program::find`]; it changed while it was read.
 pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
     let look = |source| PlanError::Look {
         path: path.display().to_string(),
@@ -105,7 +105,7 @@ pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
     }
     let stat = Stat::of_metadata(&file.metadata().map_err(look)?);
     if stat != Stat::of_metadata(&before) {
-        return Err(look(io::Error::other("it changed while it was read")));
+        return Err(changed(path));
     }
     let sha256 = hash
         .finalize()
@@ -113,6 +113,14 @@ pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     Ok(Identity { sha256, stat })
+}
+
+/// It is not what it was a moment ago: refused, as it would be right before the exec.
+pub(super) fn changed(path: &Path) -> PlanError {
+    PlanError::ProgramUnusable {
+        path: path.to_owned(),
+        why: "it changed while it was looked at",
+    }
 }
 
 /// The fields alone.

@@ -1,6 +1,7 @@
 //! The program of a declaration: found along `PATH`, followed through links and first lines to
 //! the file that the kernel executes.
 
+use std::cell::OnceCell;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -11,8 +12,8 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::unistd::{AccessFlags, faccessat};
 
 use super::format::{Format, HEAD, format};
-pub(crate) use super::identity::{Stat, identity};
-use super::identity::{cannot, open};
+use super::identity::{self, cannot, open};
+pub(crate) use super::identity::{Identity, Stat};
 use super::links::{follow, settle};
 use super::{PlanError, SearchPath, facts, shim};
 
@@ -44,6 +45,8 @@ pub(crate) struct Program {
     pub(crate) files: Vec<PathBuf>,
     /// See [`Program::unchanged`].
     compared: Vec<(PathBuf, Stat)>,
+    /// See [`Program::identity`].
+    identity: OnceCell<Identity>,
 }
 
 impl Program {
@@ -78,6 +81,7 @@ impl Program {
             links: Vec::new(),
             files: vec![found.into()],
             compared: vec![(found.into(), stat)],
+            identity: OnceCell::new(),
         }
     }
 
@@ -85,6 +89,28 @@ impl Program {
     #[must_use]
     pub(crate) fn stat(&self) -> Option<Stat> {
         self.compared.first().map(|(_, stat)| *stat)
+    }
+
+    /// What the file at `resolved` holds. Read once, whoever asks; and only the very file that was
+    /// looked at, since that one is compared again before the exec.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another one by now.
+    pub(crate) fn identity(&self) -> Result<&Identity, PlanError> {
+        if let Some(identity) = self.identity.get() {
+            return Ok(identity);
+        }
+        let identity = identity::identity(&self.resolved)?;
+        if self.stat() != Some(identity.stat) {
+            return Err(identity::changed(&self.resolved));
+        }
+        Ok(self.identity.get_or_init(|| identity))
+    }
+
+    /// The same, where somebody asked.
+    #[must_use]
+    pub(crate) fn identity_read(&self) -> Option<&Identity> {
+        self.identity.get()
     }
 }
 
@@ -130,6 +156,7 @@ pub(crate) fn find(command: &str, path: &SearchPath) -> Result<Program, PlanErro
         links,
         files,
         compared,
+        identity: OnceCell::new(),
     })
 }
 

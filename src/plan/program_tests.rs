@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay files out")]
 
 use super::*;
-use crate::plan::identity::{Identity, stat_only};
+use crate::plan::identity::{Identity, identity, stat_only};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 

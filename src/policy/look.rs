@@ -13,7 +13,7 @@ use crate::confine::linux::kernel;
 use crate::declaration::{EnvName, Pin, Stdio};
 use crate::error::Error;
 use crate::plan::links::follow;
-use crate::plan::program::{self, Program};
+use crate::plan::program::Program;
 use crate::plan::runner::{self, Runner};
 use crate::plan::{PlanError, SearchPath};
 
@@ -62,7 +62,7 @@ pub(crate) fn subject(
     }
     let sha256 = policy
         .names_content()
-        .then(|| content(program))
+        .then(|| program.identity().map(|identity| identity.sha256.clone()))
         .transpose()?;
     Ok(Subject::Program(Box::new(ProgramSubject {
         runner: fetched_by(stdio, &found, &further),
@@ -144,19 +144,6 @@ fn fetched_by(
         name: runner.name.to_owned(),
         exact: runner.exact,
     })
-}
-
-/// The content of the very file that was looked at.
-fn content(program: &Program) -> Result<String, PlanError> {
-    let identity = program::identity(&program.resolved)?;
-    if program.stat() == Some(identity.stat) {
-        Ok(identity.sha256)
-    } else {
-        Err(look(
-            program,
-            std::io::Error::other("it changed while it was looked at"),
-        ))
-    }
 }
 
 fn look(program: &Program, source: std::io::Error) -> PlanError {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::mkfifo;
@@ -620,4 +620,53 @@ fn p16_a_relative_program_is_resolved_when_it_is_declared() {
     let edited = text.replace(absolute.to_str().unwrap(), "./server");
     fs::write(context.path("home/.supervisor/mcp.json"), edited).unwrap();
     refused(&context.run(&["run", "a"]), 126, "entry-unusable");
+}
+
+#[test]
+fn a_program_that_is_installed_anew_is_read_by_one_start() {
+    let context = TestContext::ordinary();
+    context.make_directory("programs");
+    let (at, new) = (context.path("programs/cat"), context.path("programs/new"));
+    let install = |bytes: &[u8]| {
+        fs::copy("/bin/cat", &new).unwrap();
+        fs::write(&new, bytes).unwrap();
+        fs::rename(&new, &at).unwrap();
+    };
+    let bytes = fs::read("/bin/cat").unwrap();
+    install(&bytes);
+    context.approved("again", &[], &[at.to_str().unwrap()]);
+    let kept = context.path("home/.supervisor/content");
+    let run = || {
+        let receipt = context.path("work/receipt");
+        let words = ["run", "again", "--receipt", receipt.to_str().unwrap()];
+        let output = context.supervisor(&words).stdin(Stdio::null()).output();
+        let output = output.unwrap();
+        done(&output);
+        let said: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
+        (said["program"]["sha256"].clone(), stderr(&output))
+    };
+    let approved = run();
+    assert!(!kept.exists(), "the approval says all");
+    install(&bytes);
+    // Kept only of a file that is at rest: what is written at once again might show no other time.
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    assert_eq!(run(), approved);
+    let file = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&file).unwrap();
+    // The next start goes by what stands there, and so has not read the program.
+    let other = "0".repeat(64);
+    fs::write(&file, text.replace(approved.0.as_str().unwrap(), &other)).unwrap();
+    let (sha256, said) = run();
+    assert_eq!(sha256, Value::from(other));
+    assert!(said.contains("is not the file that"), "{said}");
+    // Another file is read.
+    install(&bytes);
+    assert_eq!(run(), approved);
+    install(&[bytes.as_slice(), b"x"].concat());
+    let (sha256, said) = run();
+    assert_ne!(sha256, approved.0);
+    assert!(said.contains("is not the file that"), "{said}");
+    fs::write(&file, "{}").unwrap();
+    let output = context.supervisor(&["run", "again"]).output().unwrap();
+    refused(&output, 126, "record-unreadable");
 }
