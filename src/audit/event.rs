@@ -3,6 +3,8 @@
 //! Pure: types and their JSON. Words of a host's that go in (a tool's name) are cut; words of a
 //! server's do not go in.
 
+use std::io::Write as _;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -166,46 +168,44 @@ pub struct Run {
     pub digest: Option<String>,
 }
 
-/// A line as it is written; the members in this order.
-#[derive(Serialize)]
-struct Written<'a> {
-    v: u32,
-    seq: u64,
-    time: &'a str,
-    run: &'a str,
-    alias: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<&'a str>,
-    event: &'static str,
-    prev: &'a str,
-    #[serde(flatten)]
-    body: &'a Event,
+impl Run {
+    /// The members that every line of the run has, as JSON between commas.
+    ///
+    /// # Errors
+    /// None that can happen: every value is a string.
+    pub fn members(&self) -> Result<String, serde_json::Error> {
+        let digest = match &self.digest {
+            Some(digest) => format!(r#","digest":{}"#, serde_json::to_string(digest)?),
+            None => String::new(),
+        };
+        let run = serde_json::to_string(&self.run)?;
+        let alias = serde_json::to_string(&self.alias)?;
+        Ok(format!(r#""run":{run},"alias":{alias}{digest}"#))
+    }
 }
 
-/// The line of an event, its LF included.
+/// Appends the line of an event, its LF included; `run` are the members of [`Run::members`].
 ///
 /// # Errors
 /// None that can happen: every value is a string, a number or JSON.
 pub fn line(
-    event: &Event,
-    run: &Run,
-    time: Timestamp,
+    into: &mut Vec<u8>,
+    (event, time): (&Event, Timestamp),
+    run: &str,
     (seq, prev): (u64, &str),
-) -> Result<Vec<u8>, serde_json::Error> {
-    let time = format!("{time:.3}");
-    let mut line = serde_json::to_vec(&Written {
-        v: VERSION,
-        seq,
-        time: &time,
-        run: &run.run,
-        alias: &run.alias,
-        digest: run.digest.as_deref(),
-        event: event.name(),
-        prev,
-        body: event,
-    })?;
-    line.push(b'\n');
-    Ok(line)
+) -> Result<(), serde_json::Error> {
+    let name = event.name();
+    write!(into, r#"{}"time":"{time:.3}",{run},"event":"{name}","prev":"#, beginning(seq))
+        .map_err(serde_json::Error::io)?;
+    serde_json::to_writer(&mut *into, prev)?;
+    // Every event has members, which are the line's: a comma stands for their bracket.
+    let body = into.len();
+    serde_json::to_writer(&mut *into, event)?;
+    if let Some(bracket) = into.get_mut(body) {
+        *bracket = b',';
+    }
+    into.push(b'\n');
+    Ok(())
 }
 
 /// How the line of that number begins, and no other.
@@ -274,7 +274,9 @@ mod tests {
             reason: None,
         }));
         let time = Timestamp::from_millisecond(1_800_000_000_005).unwrap();
-        let bytes = line(&call, &run(), time, (7, "ff")).unwrap();
+        let mut bytes = Vec::new();
+        let members = run().members().unwrap();
+        line(&mut bytes, (&call, time), &members, (7, "ff")).unwrap();
         let want = format!(
             r#"{{"v":1,"seq":7,"time":"2027-01-15T08:00:00.005Z","run":"0123456789abcdef","alias":"weather","digest":"{}","event":"call","prev":"ff","tool":"get\u001b","arguments_sha256":"00","request_bytes":10,"response_bytes":20,"duration_ms":3,"outcome":"tool-error"}}"#,
             "ab".repeat(32)

@@ -5,7 +5,10 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
+#[cfg(not(target_os = "linux"))]
 use nix::sys::stat::fstat;
+#[cfg(target_os = "linux")]
+use rustix::fs::{AtFlags, StatxFlags, statx};
 
 use super::error::AuditError;
 use super::verify::Head;
@@ -58,7 +61,17 @@ pub(super) fn write_head(file: &File, head: &Head) -> io::Result<()> {
     file.write_all_at(text.as_bytes(), 0)
 }
 
+/// How long a file is that was not removed. The kernel is not asked for its times: it would have to
+/// give the next write one of its own, and to write that down.
+#[cfg(target_os = "linux")]
+pub(super) fn length(file: &File) -> Option<u64> {
+    let asked = StatxFlags::SIZE | StatxFlags::NLINK;
+    let found = statx(file.as_fd(), "", AtFlags::EMPTY_PATH, asked).ok()?;
+    (found.stx_nlink > 0).then_some(found.stx_size)
+}
+
 /// How long a file is that was not removed.
+#[cfg(not(target_os = "linux"))]
 pub(super) fn length(file: &File) -> Option<u64> {
     let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
     u64::try_from(stat.st_size).ok()

@@ -10,7 +10,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -18,7 +17,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::stat::fstat;
 
 use super::error::AuditError;
 use super::event::{self, Event, Line, Run};
@@ -45,7 +43,8 @@ pub(super) const LAST_TRIES: usize = 250;
 #[derive(Debug)]
 pub struct Log {
     folder: Folder,
-    run: Run,
+    /// The members of every line that tell the run.
+    run: String,
     head: Flockable,
     file: Option<(u64, File)>,
     waiting: VecDeque<(Timestamp, Event)>,
@@ -71,7 +70,7 @@ impl Log {
         let folder = state.make()?.make(FOLDER)?;
         Ok(Self {
             folder,
-            run,
+            run: run.members()?,
             head: Flockable(None),
             file: None,
             waiting: VecDeque::new(),
@@ -151,16 +150,21 @@ impl Log {
 
     /// Writes all that waits and, if asked to, where the log ends then; if the lock can be had.
     fn write_within(&mut self, tries: usize, say: bool) -> Result<(), AuditError> {
-        let Some(locked) = self.lock(tries)? else {
+        let Some((locked, known)) = self.lock(tries, say)? else {
             return Ok(());
         };
-        let done = self.append(&locked, say);
+        let done = self.append(&locked, known, say);
         let unlocked = locked.unlock().map_err(|(_, errno)| errno.into());
         self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
         done
     }
 
-    fn lock(&mut self, tries: usize) -> Result<Option<Flock<File>>, AuditError> {
+    /// The lock, and where the log ends, if nobody wrote to it since this run did.
+    fn lock(
+        &mut self,
+        tries: usize,
+        say: bool,
+    ) -> Result<Option<(Flock<File>, Option<Head>)>, AuditError> {
         let failed = self.failed(HEAD);
         for attempt in 0..tries {
             let held = match self.head.0.take() {
@@ -168,11 +172,15 @@ impl Log {
                 None => self.folder.open_to_write(HEAD, false)?,
             };
             match Flock::lock(held, FlockArg::LockExclusiveNonblock) {
-                // Removed meanwhile, with all the log: the next one is made anew.
-                Ok(lock) if fstat(lock.as_fd()).is_ok_and(|stat| stat.st_nlink == 0) => {
+                Ok(lock) => {
+                    let known = self.unchanged();
+                    // Removed meanwhile, with all the log: the next one is made anew. Nobody can have
+                    // locked that without writing to the file, so that one look tells mostly.
+                    if (known.is_some() && !say) || length(&lock).is_some() {
+                        return Ok(Some((lock, known)));
+                    }
                     (self.file, self.known) = (None, None);
                 }
-                Ok(lock) => return Ok(Some(lock)),
                 Err((file, Errno::EWOULDBLOCK | Errno::EINTR)) => {
                     self.head.0 = Some(file);
                     if attempt > 0 {
@@ -187,8 +195,13 @@ impl Log {
 
     /// Appends all that waits; what goes into one file in one write. An event leaves the queue when
     /// its line is written.
-    fn append(&mut self, locked: &File, say: bool) -> Result<(), AuditError> {
-        let mut head = match self.unchanged() {
+    fn append(
+        &mut self,
+        locked: &File,
+        known: Option<Head>,
+        say: bool,
+    ) -> Result<(), AuditError> {
+        let mut head = match known {
             Some(head) => head,
             None => self.find_end(locked)?,
         };
@@ -264,15 +277,17 @@ impl Log {
         let mut count = 0;
         for (time, event) in &self.waiting {
             let seq = head.seq.saturating_add(1);
-            let line = event::line(event, &self.run, *time, (seq, &head.sha256))?;
+            let before = lines.len();
+            event::line(&mut lines, (event, *time), &self.run, (seq, &head.sha256))?;
+            let line = lines.get(before..).unwrap_or_default();
             let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
             let bytes = head.bytes.saturating_add(length);
             if head.bytes > 0 && bytes > self.rotate {
+                lines.truncate(before);
                 break;
             }
-            head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(&line));
+            head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(line));
             (head.seq, head.bytes) = (seq, bytes);
-            lines.extend(line);
             count += 1;
         }
         Ok((lines, count))

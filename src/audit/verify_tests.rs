@@ -11,16 +11,17 @@ fn log(lines: u64) -> (Vec<u8>, Head) {
         alias: "a".into(),
         digest: None,
     };
+    let run = run.members().unwrap();
     let (mut text, mut head) = (Vec::new(), Head::new());
     for number in 1..=lines {
         let event = Event::Refused {
             code: format!("c{number}"),
         };
-        let bytes =
-            event::line(&event, &run, Timestamp::UNIX_EPOCH, (number, &head.sha256)).unwrap();
-        head.sha256 = sha256(&bytes[..bytes.len() - 1]);
+        let before = text.len();
+        let (event, next) = ((&event, Timestamp::UNIX_EPOCH), (number, &*head.sha256));
+        event::line(&mut text, event, &run, next).unwrap();
+        head.sha256 = sha256(&text[before..text.len() - 1]);
         head.seq = number;
-        text.extend(bytes);
     }
     head.bytes = u64::try_from(text.len()).unwrap();
     (text, head)

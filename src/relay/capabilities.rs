@@ -2,7 +2,9 @@
 //!
 //! Pure. A legacy host says it once, in `initialize`; a modern one with each request.
 
-use super::params::Pairs;
+use std::borrow::Cow;
+
+use super::splice;
 
 /// The capabilities that a rule asks about. What is not there, or is no object, is not declared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,9 +28,8 @@ impl Capabilities {
         for (name, value) in objects(json) {
             match &*name {
                 "elicitation" => {
-                    let modes: Vec<String> =
-                        objects(value).into_iter().map(|(mode, _)| mode).collect();
-                    let has = |mode: &str| modes.iter().any(|one| one == mode);
+                    let modes = objects(value);
+                    let has = |mode: &str| modes.iter().any(|(one, _)| one == mode);
                     // Before there were modes, and where none is named, there is the form.
                     (all.form, all.url) = (has("form") || !has("url"), has("url"));
                 }
@@ -45,13 +46,11 @@ impl Capabilities {
 }
 
 /// The members that are objects.
-fn objects(json: &str) -> Vec<(String, &str)> {
-    let Ok(Pairs(members)) = serde_json::from_str::<Pairs<'_>>(json) else {
-        return Vec::new();
-    };
+fn objects(json: &str) -> Vec<(Cow<'_, str>, &str)> {
+    let members = splice::read(json).unwrap_or_default();
     members
         .into_iter()
-        .map(|(name, value)| (name, value.get()))
+        .filter_map(|member| Some((member.name?, member.value)))
         .filter(|(_, value)| value.starts_with('{'))
         .collect()
 }

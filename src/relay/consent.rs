@@ -194,7 +194,7 @@ impl Gate {
             return Some(Step::Skip);
         };
         let word = match reply {
-            Reply::Result(json) => Word::of(json),
+            Reply::Result(found) => Word::of(found.json),
             Reply::Error(_) => Word::No("ask-failed"),
         };
         Some(match word {
@@ -301,10 +301,10 @@ impl Gate {
         else {
             return;
         };
-        let members = splice::members(result);
+        let members = splice::members(result.json);
         let member = |wanted: &str| {
-            let found = members.iter().rfind(|(name, _)| name == wanted);
-            found.and_then(|(_, value)| serde_json::from_str::<String>(value.get()).ok())
+            let found = members.iter().rfind(|member| member.is(wanted));
+            found.and_then(|member| serde_json::from_str::<String>(member.value).ok())
         };
         if member("resultType").as_deref() == Some("input_required") {
             let tool = asked.tool.as_deref().unwrap_or_default();

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use super::params::Params;
 use super::scan::{NotJson, Scan, characters};
+use super::splice::{self, Member};
 
 /// The longest id, in bytes as written. Ids are kept while a request is open.
 pub(super) const MAX_ID_BYTES: usize = 1_024;
@@ -73,13 +74,49 @@ pub(super) enum Message<'a> {
     Response { id: Option<Id>, reply: Reply<'a> },
 }
 
-/// What an answer says, as JSON.
+/// What an answer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply<'a> {
     /// The value of `result`.
-    Result(&'a str),
-    /// The object of `error`.
+    Result(Found<'a>),
+    /// The object of `error`, as JSON.
     Error(&'a str),
+}
+
+/// A result, and what the relay looks for in each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    /// As JSON.
+    pub(super) json: &'a str,
+    /// The last `isError` is true.
+    tool_error: bool,
+    /// It asks the host for something ([`asks`]).
+    pub(super) asks: bool,
+}
+
+impl<'a> Found<'a> {
+    /// Reads the next value.
+    fn read(scan: &mut Scan<'a>) -> Result<Self, NotJson> {
+        let mut found = Self::default();
+        found.json = scan.members(|scan, written| {
+            let member = Member {
+                name: characters(written).ok(),
+                written,
+                value: scan.value()?,
+            };
+            if member.is("isError") {
+                found.tool_error = member.value == "true";
+            }
+            found.asks |= asks(&member);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// Whether a member of a result asks the host for something.
+pub(super) fn asks(member: &Member<'_>) -> bool {
+    member.is_like("inputRequests") && member.value != "null"
 }
 
 impl Reply<'_> {
@@ -88,33 +125,18 @@ impl Reply<'_> {
         let Self::Error(json) = self else {
             return None;
         };
-        Some(
-            flagged(json, "code")
-                .and_then(|code| code.parse().ok())
-                .unwrap_or(0),
-        )
+        let members = splice::members(json);
+        let code = members.iter().rfind(|member| member.is("code"));
+        Some(code.and_then(|code| code.value.parse().ok()).unwrap_or(0))
     }
 
     /// Whether it is a result that says `"isError": true`.
     pub(super) fn is_tool_error(&self) -> bool {
         match self {
-            Self::Result(json) => flagged(json, "isError") == Some("true"),
+            Self::Result(found) => found.tool_error,
             Self::Error(_) => false,
         }
     }
-}
-
-/// The value of a member of an object; the last, where it stands there more than once.
-fn flagged<'a>(json: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut found = None;
-    let read = Scan::new(json).members(|scan, name| {
-        let value = scan.value()?;
-        if name == wanted {
-            found = Some(value);
-        }
-        Ok(())
-    });
-    read.ok().and(found)
 }
 
 /// Why a line is no message.
@@ -166,7 +188,7 @@ pub(super) fn read(line: &[u8]) -> Result<Message<'_>, Malformed> {
         }
     }
     let (mut scan, mut members) = (Scan::new(text), Members::default());
-    scan.members(|scan, name| members.member(scan, name))
+    scan.members(|scan, name| members.member(scan, characters(name)?))
         .and_then(|_| scan.end())
         .map_err(|NotJson| Malformed::Json)?;
     members.message()
@@ -179,7 +201,7 @@ struct Members<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<Params<'a>>,
-    result: Option<&'a str>,
+    result: Option<Found<'a>>,
     error: Option<&'a str>,
     others: Vec<Cow<'a, str>>,
     fault: Option<Malformed>,
@@ -207,7 +229,7 @@ impl<'a> Members<'a> {
                 let id = Id::read(id).ok_or(Malformed::Id)?;
                 Ok(Message::Request { id, method, params })
             }
-            (None, Some(json), None) => answer(self.id, Reply::Result(json)),
+            (None, Some(found), None) => answer(self.id, Reply::Result(found)),
             (None, None, Some(json)) if error_is_object => answer(self.id, Reply::Error(json)),
             _ => Err(Malformed::Shape),
         }
@@ -224,7 +246,7 @@ impl<'a> Members<'a> {
             "method" => self.method.replace(scan.value()?).is_some(),
             "params" => self.params.replace(Params::read(scan)?).is_some(),
             "error" => self.error.replace(scan.value()?).is_some(),
-            "result" => self.result.replace(scan.value()?).is_some(),
+            "result" => self.result.replace(Found::read(scan)?).is_some(),
             _ => {
                 scan.value()?;
                 self.other(name);

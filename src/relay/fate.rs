@@ -300,18 +300,18 @@ const UNSUPPORTED_VERSION: i64 = -32_022;
 /// An error object in our words.
 fn reworded(alias: &str, what: &str, error: &str) -> serde_json::Value {
     let members = splice::members(error);
-    let member = |wanted: &str| members.iter().rfind(|(name, _)| name == wanted);
+    let member = |wanted: &str| members.iter().rfind(|member| member.is(wanted));
     let code: i64 = member("code")
-        .and_then(|(_, code)| code.get().parse().ok())
+        .and_then(|code| code.value.parse().ok())
         .unwrap_or(0);
     let mut data = serde_json::json!({
         "code": "server-error",
         "hint": format!("supervisor logs {alias}"),
     });
-    let versions = member("data").map_or_else(Vec::new, |(_, data)| splice::members(data.get()));
-    let versions = versions.iter().find(|(name, _)| name == "supported");
-    if let (UNSUPPORTED_VERSION, Some((_, raw))) = (code, versions) {
-        let all: Vec<String> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let versions = member("data").map_or_else(Vec::new, |data| splice::members(data.value));
+    let versions = versions.iter().find(|member| member.is("supported"));
+    if let (UNSUPPORTED_VERSION, Some(raw)) = (code, versions) {
+        let all: Vec<String> = serde_json::from_str(raw.value).unwrap_or_default();
         let plain = |word: &String| {
             word.len() <= 16 && word.chars().all(|c| c.is_ascii_digit() || c == '-')
         };

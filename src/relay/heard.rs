@@ -145,8 +145,8 @@ impl Gate {
     /// Why a result is not passed on.
     fn unwanted_result(&self, asked: &Asked, reply: &Reply<'_>) -> Option<Unwanted> {
         match reply {
-            Reply::Result(result) => self.asks_in_vain(result, asked.declared),
-            Reply::Error(_) => None,
+            Reply::Result(found) if found.asks => self.asks_in_vain(found.json, asked.declared),
+            Reply::Result(_) | Reply::Error(_) => None,
         }
     }
 

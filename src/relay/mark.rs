@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::gate::Gate;
 use super::ledger::Asked;
-use super::params::Pairs;
 use super::refused;
-use super::splice::{self, Edits, members};
+use super::parts;
+use super::params::plain;
+use super::splice::{self, Edits, Member, members};
 
 const TOKENS: &str = include_str!("../../policy/template-tokens.json");
 /// The member of `_meta` that says what was marked.
@@ -82,12 +82,12 @@ struct Marking<'a> {
 }
 
 impl Marking<'_> {
-    fn text(&mut self, value: &RawValue) {
-        let Some(text) = string(value.get()) else {
-            if value.get().starts_with(['[', '{']) {
+    fn text(&mut self, value: &str) {
+        let Some(text) = string(value) else {
+            if value.starts_with(['[', '{']) {
                 // No text, and yet what some hosts would show as one.
                 self.edits
-                    .replace(self.line, value.get(), LEFT_OUT.to_owned());
+                    .replace(self.line, value, LEFT_OUT.to_owned());
                 self.leave("unreadable");
             }
             return;
@@ -98,43 +98,43 @@ impl Marking<'_> {
             "[untrusted text of {who}: begins {seal}]\n{text}\n[untrusted text of {who}: ends {seal}]"
         );
         let marked = Value::from(marked).to_string();
-        self.edits.replace(self.line, value.get(), marked);
+        self.edits.replace(self.line, value, marked);
         self.texts += 1;
     }
 
     /// Whether so deep a value is looked into; what is too deep goes.
-    fn reaches(&mut self, value: &RawValue, depth: usize) -> bool {
+    fn reaches(&mut self, value: &str, depth: usize) -> bool {
         if depth < DEEPEST {
             return true;
         }
-        let new = match value.get().chars().next() {
+        let new = match value.chars().next() {
             Some('[') => format!("[{}]", left_out()),
             Some('{') => left_out(),
             // Nothing stands in it that would be marked.
             _ => return false,
         };
-        self.edits.replace(self.line, value.get(), new);
+        self.edits.replace(self.line, value, new);
         self.leave("nested");
         false
     }
 
     /// The members of an object; what only some readers can read goes, in favour of `new`.
-    fn read<'b>(&mut self, value: &'b RawValue, new: &str) -> Option<Vec<(String, &'b RawValue)>> {
-        let json = value.get();
-        if !json.starts_with('{') {
+    fn read<'b>(&mut self, value: &'b str, new: &str) -> Option<Vec<Member<'b>>> {
+        if !value.starts_with('{') {
             return Some(Vec::new());
         }
-        if let Ok(Pairs(all)) = serde_json::from_str(json) {
-            return Some(all);
+        let all = splice::read(value);
+        if all.is_some() {
+            return all;
         }
-        self.edits.replace(self.line, json, new.to_owned());
+        self.edits.replace(self.line, value, new.to_owned());
         self.leave("unreadable");
         None
     }
 
     /// A block of content, or several, so many levels into the result.
-    fn blocks(&mut self, value: &RawValue, depth: usize) {
-        if value.get().starts_with('"') {
+    fn blocks(&mut self, value: &str, depth: usize) {
+        if value.starts_with('"') {
             // Not of the protocol, and shown by hosts that take it.
             return self.text(value);
         }
@@ -142,18 +142,15 @@ impl Marking<'_> {
             return;
         }
         let depth = depth.saturating_add(1);
-        if value.get().starts_with('[') {
-            let blocks: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
-            blocks
-                .into_iter()
-                .for_each(|block| self.blocks(block, depth));
+        if value.starts_with('[') {
+            elements(value).for_each(|block| self.blocks(block, depth));
             return;
         }
-        for (name, value) in self.read(value, &left_out()).unwrap_or_default() {
-            match name.to_ascii_lowercase().as_str() {
-                "text" => self.text(value),
-                "resource" => self.contents(value, depth),
-                "content" => self.blocks(value, depth),
+        for member in self.read(value, &left_out()).unwrap_or_default() {
+            match folded(&member).as_str() {
+                "text" => self.text(member.value),
+                "resource" => self.contents(member.value, depth),
+                "content" => self.blocks(member.value, depth),
                 "data" | "blob" => self.leave("binary"),
                 _ => {}
             }
@@ -161,29 +158,28 @@ impl Marking<'_> {
     }
 
     /// The contents of a resource. A page that a host shows is for its program, not for a model.
-    fn contents(&mut self, value: &RawValue, depth: usize) {
-        if value.get().starts_with('"') {
+    fn contents(&mut self, value: &str, depth: usize) {
+        if value.starts_with('"') {
             return self.text(value);
         }
         if !self.reaches(value, depth) {
             return;
         }
-        if value.get().starts_with('[') {
-            let all: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+        if value.starts_with('[') {
             let depth = depth.saturating_add(1);
-            all.into_iter().for_each(|one| self.contents(one, depth));
+            elements(value).for_each(|one| self.contents(one, depth));
             return;
         }
         let all = self.read(value, &left_out()).unwrap_or_default();
         let kind = all
             .iter()
-            .rfind(|(name, _)| name == "mimeType")
-            .and_then(|(_, value)| string(value.get()));
+            .rfind(|member| member.is("mimeType"))
+            .and_then(|member| string(member.value));
         let page = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"));
-        for (name, value) in all {
-            match name.to_ascii_lowercase().as_str() {
+        for member in all {
+            match folded(&member).as_str() {
                 "text" if page => self.leave("html"),
-                "text" => self.text(value),
+                "text" => self.text(member.value),
                 "blob" => self.leave("binary"),
                 _ => {}
             }
@@ -197,7 +193,7 @@ impl Marking<'_> {
     }
 
     /// A result, or what a task holds of one.
-    fn result(&mut self, result: &RawValue, depth: usize) {
+    fn result(&mut self, result: &str, depth: usize) {
         if !self.reaches(result, depth) {
             return;
         }
@@ -206,12 +202,12 @@ impl Marking<'_> {
         let Some(all) = self.read(result, &format!(r#"{{"content":[{}]}}"#, left_out())) else {
             return;
         };
-        for (name, value) in &all {
-            match name.to_ascii_lowercase().as_str() {
-                "content" | "messages" => self.blocks(value, depth),
-                "contents" => self.contents(value, depth),
+        for member in &all {
+            match folded(member).as_str() {
+                "content" | "messages" => self.blocks(member.value, depth),
+                "contents" => self.contents(member.value, depth),
                 "structuredcontent" => self.leave("structuredContent"),
-                "result" => self.result(value, depth),
+                "result" => self.result(member.value, depth),
                 _ => {}
             }
         }
@@ -221,29 +217,42 @@ impl Marking<'_> {
     }
 
     /// Says in `_meta` what was done; what a server says there under that name goes.
-    fn flag(&mut self, result: &RawValue, all: &[(String, &RawValue)]) {
+    fn flag(&mut self, result: &str, all: &[Member<'_>]) {
+        let name = Value::from(FLAG).to_string();
         let said = serde_json::json!({"texts": self.texts, "unmarked": self.unmarked}).to_string();
-        let meta = all.iter().rfind(|(name, _)| name == "_meta");
-        let Some((_, meta)) = meta else {
-            let flag = splice::object([(FLAG, said.as_str())]);
+        let meta = all.iter().rfind(|member| member.is("_meta"));
+        let Some(meta) = meta else {
+            let flag = splice::object([(name.as_str(), said.as_str())]);
             let comma = if all.is_empty() { "" } else { "," };
             let member = format!("{comma}\"_meta\":{flag}");
-            self.edits.append(self.line, result.get(), member);
+            self.edits.append(self.line, result, member);
             return;
         };
-        let kept = members(meta.get());
+        let kept = members(meta.value);
         let kept = kept
             .iter()
-            .filter(|(name, _)| name != FLAG)
-            .map(|(name, value)| (name.as_str(), value.get()));
-        let flagged = splice::object(kept.chain([(FLAG, said.as_str())]));
-        self.edits.replace(self.line, meta.get(), flagged);
+            .filter(|member| !member.is(FLAG))
+            .map(|member| (member.written, member.value));
+        let flagged = splice::object(kept.chain([(name.as_str(), said.as_str())]));
+        self.edits.replace(self.line, meta.value, flagged);
     }
 }
 
-fn has_result(all: &[(String, &RawValue)]) -> bool {
+fn has_result(all: &[Member<'_>]) -> bool {
     all.iter()
-        .any(|(name, value)| name.eq_ignore_ascii_case("result") && value.get().starts_with('{'))
+        .any(|member| member.is_like("result") && member.value.starts_with('{'))
+}
+
+/// The name of a member, letter case left out of account; of one that spells no characters, none.
+fn folded(member: &Member<'_>) -> String {
+    let name = member.name.as_deref().unwrap_or_default();
+    name.chars().map(plain).collect()
+}
+
+/// The elements of an array, as they are written.
+fn elements(array: &str) -> impl Iterator<Item = &str> {
+    let all = parts::elements(array, &parts::whole(array)).unwrap_or_default();
+    all.into_iter().filter_map(|part| array.get(part))
 }
 
 /// The characters of a JSON string; of one that spells no characters, itself as it is written.
@@ -278,9 +287,9 @@ impl Gate {
             texts: 0,
             unmarked: Vec::new(),
         };
-        for (name, value) in members(line) {
-            if name == member {
-                marking.result(value, 0);
+        for top in members(line) {
+            if top.is(member) {
+                marking.result(top.value, 0);
             }
         }
         (!marking.edits.is_empty()).then(|| marking.edits.done(line).into_bytes())

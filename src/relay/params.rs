@@ -2,14 +2,10 @@
 //!
 //! Pure, one pass, no copy. What is not looked at may stand there twice; what is, may not.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
 use super::capabilities::Capabilities;
 use super::envelope::Id;
-use super::scan::{NotJson, Scan};
+use super::scan::{NotJson, Scan, characters};
+use super::splice;
 
 /// The member of `_meta` that each request of the 2026-07-28 era has.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -69,8 +65,8 @@ impl<'a> Params<'a> {
     pub(super) fn read(scan: &mut Scan<'a>) -> Result<Self, NotJson> {
         let mut params = Self::default();
         scan.members(|scan, name| {
-            let value = scan.value()?;
-            params.take(&name, value);
+            let name = characters(name)?;
+            params.take(&name, scan.value()?);
             Ok(())
         })?;
         Ok(params)
@@ -110,10 +106,10 @@ impl<'a> Params<'a> {
     /// What is to be completed: the word for what it is, and its name or URI. `None` where two
     /// readers could read it differently.
     pub(super) fn reference(&self) -> Option<(String, String)> {
-        let Pairs(members) = serde_json::from_str(self.reference?).ok()?;
+        let members = splice::read(self.reference?)?;
         let text = |name: &str| -> Option<Option<String>> {
-            let mut values = members.iter().filter(|(key, _)| key == name);
-            let value = values.next().map(|(_, value)| value.get());
+            let mut values = members.iter().filter(|member| member.is(name));
+            let value = values.next().map(|member| member.value);
             let read = value.map(serde_json::from_str).transpose().ok()?;
             values.next().is_none().then_some(read)
         };
@@ -180,7 +176,7 @@ impl<'a> Params<'a> {
         };
         let read = Scan::new(json).members(|scan, name| {
             let value = scan.value()?;
-            match &*name {
+            match &*characters(name)? {
                 "progressToken" => meta.token = Id::read(value),
                 PROTOCOL_VERSION => meta.modern = true,
                 CLIENT_CAPABILITIES => meta.capabilities = Capabilities::read(value),
@@ -194,12 +190,13 @@ impl<'a> Params<'a> {
     /// What `_meta` says of who asks, in the 2026-07-28 era, for a request of ours in the host's
     /// place.
     pub(super) fn who(&self) -> Option<String> {
-        let Pairs(members) = serde_json::from_str(self.meta?).ok()?;
-        let own = members.iter().filter(|(name, _)| WHO.contains(&&**name));
-        let said: Vec<String> = own
-            .map(|(name, value)| format!("\"{name}\":{}", value.get()))
-            .collect();
-        Some(format!("{{{}}}", said.join(",")))
+        let members = splice::read(self.meta?)?;
+        let own = members
+            .iter()
+            .filter(|member| WHO.iter().any(|name| member.is(name)));
+        Some(splice::object(
+            own.map(|member| (member.written, member.value)),
+        ))
     }
 }
 
@@ -214,39 +211,22 @@ pub(super) struct Meta {
     pub(super) capabilities: Capabilities,
 }
 
-/// An object's members in their order, with the values as they are written.
-pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Pairs<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Pairs<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
+/// Whether a decoder that ignores letter case takes it for one of ours.
+fn is_lookalike(name: &str) -> bool {
+    OURS.iter().any(|ours| alike(name, ours))
 }
 
-/// Whether a decoder that ignores letter case takes it for one of ours (Go's also takes U+017F for
-/// s, and the Kelvin sign for k).
-fn is_lookalike(name: &str) -> bool {
-    let plain = |c: char| match c {
+/// A character as a decoder that ignores letter case sees it (Go's also takes U+017F for s, and the
+/// Kelvin sign for k).
+pub(super) fn plain(c: char) -> char {
+    match c {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         other => other.to_ascii_lowercase(),
-    };
-    OURS.iter().any(|ours| {
-        let folded = name.chars().map(plain);
-        folded.eq(ours.chars().map(|c| c.to_ascii_lowercase()))
-    })
+    }
+}
+
+/// Whether such a decoder takes one name for the other.
+pub(super) fn alike(one: &str, other: &str) -> bool {
+    one.chars().map(plain).eq(other.chars().map(plain))
 }

@@ -214,8 +214,8 @@ mod tests {
                 let found = elements(&text, &whole(&text)).unwrap();
                 prop_assert_eq!(found.into_iter().map(|part| text.get(part).unwrap()).collect::<Vec<_>>(), raw);
             }
-            if let Ok(super::super::params::Pairs(raw)) = serde_json::from_str(&text) {
-                let raw: Vec<(String, &str)> = raw.into_iter().map(|(name, raw)| (name, raw.get())).collect();
+            if let Some(all) = super::super::splice::read(&text) {
+                let raw: Vec<(String, &str)> = all.into_iter().map(|member| (member.name.unwrap().into_owned(), member.value)).collect();
                 let found = members(&text, &whole(&text));
                 let found: Vec<_> = found.into_iter().map(|member| (member.name, text.get(member.value).unwrap())).collect();
                 prop_assert_eq!(found, raw);

@@ -78,10 +78,10 @@ impl<'a> Scan<'a> {
     }
 
     /// Passes over the next value as [`Scan::value`] does. Where it is an object, `member` is given
-    /// each member's name, at its value, which it is to pass over.
+    /// each member's name as it is written, at its value, which it is to pass over.
     pub(super) fn members(
         &mut self,
-        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), NotJson>,
+        mut member: impl FnMut(&mut Self, &'a str) -> Result<(), NotJson>,
     ) -> Result<&'a str, NotJson> {
         if self.peek() != Some(b'{') {
             return self.value();
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
             return self.text.get(from..self.at).ok_or(NotJson);
         }
         loop {
-            let name = characters(self.name()?)?;
+            let name = self.name()?;
             member(self, name)?;
             match self.peek() {
                 Some(b',') => self.at += 1,

@@ -2,20 +2,62 @@
 //!
 //! Pure. A place is a piece of the text itself, by its address.
 
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-use super::params::Pairs;
+use super::params::alike;
+use super::scan::{Scan, characters};
 
-/// The members of an object, in their order, as they are written; none of what is no object.
-pub(super) fn members(json: &str) -> Vec<(String, &RawValue)> {
-    serde_json::from_str::<Pairs<'_>>(json).map_or_else(|_| Vec::new(), |pairs| pairs.0)
+/// A member of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member<'a> {
+    /// The characters of its name. None where an escape in it stands for half a character: some
+    /// readers take that, and it is the name of nothing.
+    pub(super) name: Option<Cow<'a, str>>,
+    /// Its name as it is written, quotes included.
+    pub(super) written: &'a str,
+    /// Its value as it is written.
+    pub(super) value: &'a str,
 }
 
-/// An object of these members, as they are written.
+impl Member<'_> {
+    /// Whether that is its name.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+
+    /// Whether a reader that ignores letter case takes that for its name.
+    pub(super) fn is_like(&self, name: &str) -> bool {
+        self.name.as_deref().is_some_and(|own| alike(own, name))
+    }
+}
+
+/// The members of an object, in their order; none of what is no object.
+pub(super) fn members(json: &str) -> Vec<Member<'_>> {
+    let mut members = Vec::new();
+    let read = Scan::new(json).members(|scan, written| {
+        members.push(Member {
+            name: characters(written).ok(),
+            written,
+            value: scan.value()?,
+        });
+        Ok(())
+    });
+    read.map_or_else(|_| Vec::new(), |_| members)
+}
+
+/// The members of an object that every reader reads alike: None of one with a name that spells no
+/// characters, and of what is no object.
+pub(super) fn read(json: &str) -> Option<Vec<Member<'_>>> {
+    let members = members(json);
+    let alike = members.iter().all(|member| member.name.is_some());
+    (alike && json.starts_with('{')).then_some(members)
+}
+
+/// An object of these members: names and values, as they are written.
 pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let written: Vec<String> = members
         .into_iter()
-        .map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name)))
+        .map(|(name, value)| format!("{name}:{value}"))
         .collect();
     format!("{{{}}}", written.join(","))
 }
@@ -81,9 +123,9 @@ mod tests {
         let all = members(text);
         let mut edits = Edits::new();
         assert!(edits.is_empty());
-        edits.replace(text, all[2].1.get(), "null".to_owned());
-        edits.replace(text, all[0].1.get(), "[]".to_owned());
-        edits.append(text, all[1].1.get(), ",\"y\":0".to_owned());
+        edits.replace(text, all[2].value, "null".to_owned());
+        edits.replace(text, all[0].value, "[]".to_owned());
+        edits.append(text, all[1].value, ",\"y\":0".to_owned());
         assert_eq!(
             edits.done(text),
             r#"{ "a" : [],"b":{"x":[ 1 ],"y":0},"c":null}"#
@@ -93,9 +135,11 @@ mod tests {
 
     #[test]
     fn an_object_is_its_members() {
-        let text = r#"{"a b":1e2,"":{}}"#;
+        let text = r#"{"a\u0020b":1e2,"":{},"\ud800":[]}"#;
         let all = members(text);
-        let pairs = all.iter().map(|(name, value)| (name.as_str(), value.get()));
+        assert!(all[0].is("a b") && all[0].is_like("A B") && all[2].name.is_none());
+        assert_eq!((read(text), read("7")), (None, None));
+        let pairs = all.iter().map(|member| (member.written, member.value));
         assert_eq!(object(pairs), text);
         assert!(members("[1]").is_empty() && members("7").is_empty());
     }

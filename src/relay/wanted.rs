@@ -8,7 +8,7 @@
 
 use super::Rules;
 use super::capabilities::Capabilities;
-use super::envelope::Id;
+use super::envelope::{Id, asks};
 use super::gate::{CALL, EXCERPT, Effect, Fault, Gate, Step};
 use super::ledger::Asked;
 use super::refused::{Layer, Refused};
@@ -46,16 +46,14 @@ fn needs(
 ) -> Option<Result<(&'static str, Declared), &'static str>> {
     let members = params.map_or_else(Vec::new, splice::members);
     let has = |wanted: &str| {
-        members
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+        members.iter().any(|member| member.is_like(wanted))
     };
     Some(match method {
         ELICITATION => {
             let modes: Vec<Option<String>> = members
                 .iter()
-                .filter(|(name, _)| name.eq_ignore_ascii_case("mode"))
-                .map(|(_, value)| serde_json::from_str(value.get()).ok())
+                .filter(|member| member.is_like("mode"))
+                .map(|member| serde_json::from_str(member.value).ok())
                 .collect();
             match modes.as_slice() {
                 [] => Ok(("elicitation", |all| all.form)),
@@ -114,8 +112,8 @@ impl Gate {
     pub(super) fn kept_from_host(&mut self, line: &[u8], id: &Id, method: &str) -> Option<Step> {
         let text = std::str::from_utf8(line).ok()?;
         let top = splice::members(text);
-        let params = top.iter().find(|(name, _)| name == "params");
-        let params = params.map(|(_, value)| value.get());
+        let params = top.iter().find(|member| member.is("params"));
+        let params = params.map(|member| member.value);
         let unwanted = self.unwanted(method, params, self.host)?;
         self.record_unwanted();
         let line = answer::error(Some(id), unwanted.code, &unwanted.text, None);
@@ -128,12 +126,12 @@ impl Gate {
 
     /// A result that asks the host for something: why it is not passed on.
     pub(super) fn asks_in_vain(&self, result: &str, declared: Capabilities) -> Option<Unwanted> {
-        for (name, requests) in splice::members(result) {
-            if !name.eq_ignore_ascii_case("inputRequests") || requests.get() == "null" {
-                continue;
-            }
-            for (_, request) in splice::members(requests.get()) {
-                if let Some(unwanted) = self.asks_unwanted(request.get(), declared) {
+        for requests in splice::members(result)
+            .iter()
+            .filter(|member| asks(member))
+        {
+            for request in splice::members(requests.value) {
+                if let Some(unwanted) = self.asks_unwanted(request.value, declared) {
                     return Some(unwanted);
                 }
             }
@@ -144,10 +142,8 @@ impl Gate {
     fn asks_unwanted(&self, request: &str, declared: Capabilities) -> Option<Unwanted> {
         let members = splice::members(request);
         let all = |wanted: &str| -> Vec<&str> {
-            let named = members
-                .iter()
-                .filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
-            named.map(|(_, value)| value.get()).collect()
+            let named = members.iter().filter(|member| member.is_like(wanted));
+            named.map(|member| member.value).collect()
         };
         let params = all("params");
         let method = match (all("method").as_slice(), params.as_slice()) {
@@ -193,8 +189,8 @@ impl Gate {
     pub(super) fn tells_in_vain(&mut self, line: &[u8]) -> Option<Step> {
         let text = std::str::from_utf8(line).ok()?;
         let top = splice::members(text);
-        let (_, params) = top.iter().find(|(name, _)| name == "params")?;
-        let unwanted = self.asks_in_vain(params.get(), self.last_declared)?;
+        let params = top.iter().find(|member| member.is("params"))?;
+        let unwanted = self.asks_in_vain(params.value, self.last_declared)?;
         self.record_unwanted();
         let note = format!(
             "a notification of the server's was not passed on: {}",

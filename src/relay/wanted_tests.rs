@@ -199,3 +199,27 @@ fn what_is_told_of_a_task_is_judged_too() {
     assert_eq!(play.server(&told("roots/list")).host.len(), 1);
     assert!(play.server(&told("sampling/createMessage")).host.is_empty());
 }
+
+/// A name that spells no characters stands beside it (some readers take that), or a letter that
+/// others take for one of ours.
+#[test]
+fn what_is_asked_for_is_seen_beside_a_name_that_not_every_reader_takes() {
+    let requests = r#"{"one":{"method":"sampling/createMessage"}}"#;
+    for result in [
+        format!(r#"{{"\ud800":1,"inputRequests":{requests}}}"#),
+        format!(r#"{{"inputRequests":{requests},"a\udfff":{{}}}}"#),
+        format!(r#"{{"inputReque\u017fts":{requests}}}"#),
+        format!(r#"{{"inputRequests":null,"inputRequests":{requests}}}"#),
+        r#"{"inputRequests":{"\ud800":{"method":"sampling/createMessage"}}}"#.to_owned(),
+    ] {
+        let mut play = Play::new(Permissions::default());
+        let meta = json!({META: "2026-07-28", CAPABILITIES: {"elicitation": {}}});
+        play.ask("tools/call", json!({"name": "go", "_meta": meta}));
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
+            play.id
+        );
+        let step = play.gate.server_line(line.as_bytes());
+        assert!(matches!(step, super::Step::Withhold(_)), "{result}");
+    }
+}

@@ -19,8 +19,8 @@ impl Word {
     pub(super) fn of(json: &str) -> Self {
         let action = splice::members(json)
             .into_iter()
-            .rfind(|(name, _)| name == "action")
-            .and_then(|(_, value)| serde_json::from_str::<String>(value.get()).ok());
+            .rfind(|member| member.is("action"))
+            .and_then(|member| serde_json::from_str::<String>(member.value).ok());
         match action.as_deref() {
             Some("accept") => Self::Yes,
             Some("decline") => Self::No("ask-declined"),
@@ -33,9 +33,9 @@ impl Word {
 /// The answer to our question that a call brought.
 pub(super) fn response(params: &Params<'_>) -> Word {
     let responses = params.responses().map_or_else(Vec::new, splice::members);
-    let mut ours = responses.iter().filter(|(name, _)| name == KEY);
+    let mut ours = responses.iter().filter(|member| member.is(KEY));
     match (ours.next(), ours.next()) {
-        (Some((_, value)), None) => Word::of(value.get()),
+        (Some(ours), None) => Word::of(ours.value),
         _ => Word::No("ask-unanswered"),
     }
 }
@@ -45,32 +45,31 @@ pub(super) fn response(params: &Params<'_>) -> Word {
 pub(super) fn rewritten(line: &[u8], [responses, state]: &[Option<String>; 2]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?;
     let top = splice::members(text);
-    let (_, params) = top.iter().find(|(name, _)| name == "params")?;
+    let params = top.iter().find(|member| member.is("params"))?;
     let mut kept = Vec::new();
-    for (name, value) in splice::members(params.get()) {
-        match name.as_str() {
-            "requestState" => {}
-            "inputResponses" => {
-                let others = splice::members(value.get());
-                let others: Vec<_> = others.iter().filter(|(name, _)| name != KEY).collect();
+    for member in splice::members(params.value) {
+        match member.name.as_deref() {
+            Some("requestState") => {}
+            Some("inputResponses") => {
+                let others = splice::members(member.value);
+                let others: Vec<_> = others.iter().filter(|other| !other.is(KEY)).collect();
                 if responses.is_none() && !others.is_empty() {
-                    let pairs = others
-                        .iter()
-                        .map(|(name, value)| (name.as_str(), value.get()));
-                    kept.push((name, splice::object(pairs)));
+                    let pairs = others.iter().map(|other| (other.written, other.value));
+                    kept.push((member.written, splice::object(pairs)));
                 }
             }
-            _ => kept.push((name, value.get().to_owned())),
+            _ => kept.push((member.written, member.value.to_owned())),
         }
     }
-    let brought = [("inputResponses", responses), ("requestState", state)];
+    let brought = [
+        (r#""inputResponses""#, responses),
+        (r#""requestState""#, state),
+    ];
     for (name, value) in brought {
-        kept.extend(value.iter().map(|value| (name.to_owned(), value.clone())));
+        kept.extend(value.iter().map(|value| (name, value.clone())));
     }
-    let pairs = kept
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let pairs = kept.iter().map(|(name, value)| (*name, value.as_str()));
     let mut edits = splice::Edits::new();
-    edits.replace(text, params.get(), splice::object(pairs));
+    edits.replace(text, params.value, splice::object(pairs));
     Some(edits.done(text).into_bytes())
 }

@@ -53,8 +53,9 @@ pub(crate) struct Run {
     breaker: Breaker,
     starts: u64,
     watch: Watch,
-    /// The rules as the relay has them.
+    /// The rules as the relay has them, and what the administrator required of them.
     rules: Result<Rules, String>,
+    required: Required,
     /// Says something to the person, on standard error.
     say: fn(&str),
 }
@@ -151,6 +152,7 @@ impl Run {
             starts: 0,
             watch,
             rules: Ok(settings.rules.clone()),
+            required: explanation.required,
             say,
         };
         Ok((run_of, settings))

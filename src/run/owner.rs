@@ -84,7 +84,12 @@ impl Owner for Run {
 
     fn rules(&mut self) -> Option<Result<Rules, String>> {
         let required = self.held.borrow().required;
-        let rules = match self.watch.news() {
+        let news = self.watch.news();
+        if news.is_none() && required == self.required {
+            return None;
+        }
+        self.required = required;
+        let rules = match news {
             Some(news) => news.map(|settings| settings.rules),
             None => self.rules.clone(),
         };

@@ -47,14 +47,16 @@ fn log(input: &[u8]) -> (Vec<u8>, Head) {
         alias: "a".into(),
         digest: None,
     };
+    let run = run.members().unwrap();
     let (mut text, mut head) = (Vec::new(), Head::new());
     for code in input.split(|byte| *byte == b'\n').take(8) {
         let code = String::from_utf8_lossy(code).chars().take(64).collect();
         let next = (head.seq + 1, &*head.sha256);
-        let line =
-            event::line(&Event::Refused { code }, &run, Timestamp::UNIX_EPOCH, next).unwrap();
-        (head.seq, head.sha256) = (head.seq + 1, sha256(line.strip_suffix(b"\n").unwrap()));
-        text.extend(line);
+        let event = (&Event::Refused { code }, Timestamp::UNIX_EPOCH);
+        let before = text.len();
+        event::line(&mut text, event, &run, next).unwrap();
+        let line = text[before..].strip_suffix(b"\n").unwrap();
+        (head.seq, head.sha256) = (head.seq + 1, sha256(line));
     }
     (text, head)
 }

@@ -85,10 +85,12 @@ pub fn run(name: &str, target: fn(&[u8]) -> u64) {
     let seconds = std::env::var("SUPERVISOR_FUZZ_SECONDS").ok();
     let limit = seconds.map(|text| Duration::from_secs(text.parse().expect("whole seconds")));
     let start = Instant::now();
-    let seed = match limit {
-        Some(_) => std::hash::RandomState::new().build_hasher().finish(),
-        None => 1,
+    let seed = match std::env::var("SUPERVISOR_FUZZ_START").as_deref() {
+        Ok("random") => std::hash::RandomState::new().build_hasher().finish(),
+        Ok(text) => text.parse().expect("a number, or `random`"),
+        Err(_) => 1,
     };
+    println!("{name}: starts from {seed}");
     let mut random = Random(seed);
     let (mut kept, mut seen) = (Vec::new(), BTreeSet::new());
     for input in seeds(name) {
@@ -104,7 +106,7 @@ pub fn run(name: &str, target: fn(&[u8]) -> u64) {
         }
     }
     println!(
-        "{name}: {count} inputs, {} ways to behave, start {seed}",
+        "{name}: {count} inputs, {} ways to behave",
         seen.len()
     );
 }

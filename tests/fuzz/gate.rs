@@ -233,10 +233,14 @@ impl Game {
     fn host(&mut self, line: &[u8]) {
         self.yes = match read(line) {
             Ok(Message::Response { reply, .. }) => {
-                matches!(reply, Reply::Result(result) if result.contains("accept"))
+                matches!(reply, Reply::Result(found) if found.json.contains("accept"))
             }
             Ok(Message::Request { params, .. }) => self.brings_yes(&params),
             _ => false,
+        };
+        let held: Vec<String> = {
+            let waits = self.open.iter().filter(|id| self.is_held(id));
+            waits.cloned().collect()
         };
         let step = self.gate.host_line(line);
         let asked = match read(line) {
@@ -284,7 +288,7 @@ impl Game {
                 self.ways.push(b'Q');
             }
             Step::Withhold(withheld) => {
-                self.told_of(line, &withheld.to_host, asked.as_deref());
+                self.told_of(line, &withheld.to_host, asked.as_deref(), &held);
                 json(&withheld.to_server);
                 assert!(
                     asked.is_none() || !withheld.to_host.is_empty(),
@@ -346,10 +350,15 @@ impl Game {
     }
 
     /// What the host is told of a line of its own. An error about one that is no message may bear the
-    /// id of a request that goes on waiting.
-    fn told_of(&mut self, line: &[u8], lines: &[u8], asked: Option<&str>) {
+    /// id of a request that goes on waiting; where it was to answer a question of ours, it refuses the
+    /// call that was held for it.
+    fn told_of(&mut self, line: &[u8], lines: &[u8], asked: Option<&str>, held: &[String]) {
         if read(line).is_err() {
-            json(lines);
+            for id in json(lines) {
+                if held.contains(&id) && !self.is_held(&id) {
+                    self.open.remove(&id);
+                }
+            }
             self.ways.push(b'G');
         } else {
             self.told(lines, asked);

@@ -2,8 +2,10 @@
 //!
 //! They are unit tests of the crate, since what they try is private; they need no other compiler and no
 //! instrumentation. `cargo test --lib fuzz` runs each seed and a few thousand inputs made of them,
-//! always the same. `SUPERVISOR_FUZZ_SECONDS=15 cargo test --lib fuzz` runs each target for so long
-//! from a random start (`.ci/run`); 60 is a good look. An input that fails is written below
+//! always the same. `SUPERVISOR_FUZZ_SECONDS=15 cargo test --lib fuzz` goes on for so long with each
+//! target (`.ci/run`), from the same start, so that a commit is judged by what it holds and not by luck;
+//! `SUPERVISOR_FUZZ_START=random` beside it looks where nobody looked, and a failure is found again from
+//! the start that it prints. An input that fails is written below
 //! `target/fuzz` and named: put it into `seeds/TARGET`, and it is tried for ever.
 
 mod audit;
