@@ -195,8 +195,12 @@ pub fn line(
     (seq, prev): (u64, &str),
 ) -> Result<(), serde_json::Error> {
     let name = event.name();
-    write!(into, r#"{}"time":"{time:.3}",{run},"event":"{name}","prev":"#, beginning(seq))
-        .map_err(serde_json::Error::io)?;
+    write!(
+        into,
+        r#"{}"time":"{time:.3}",{run},"event":"{name}","prev":"#,
+        beginning(seq)
+    )
+    .map_err(serde_json::Error::io)?;
     serde_json::to_writer(&mut *into, prev)?;
     // Every event has members, which are the line's: a comma stands for their bracket.
     let body = into.len();

@@ -9,7 +9,9 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{
+    self, BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _,
+};
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -29,6 +31,8 @@ use crate::declaration::store::State;
 const ROTATE: u64 = 8 << 20;
 /// More than any line is long: as far as this before a file's end, nobody goes on to the next one.
 const LONGEST: u64 = 1 << 20;
+/// Bytes of a line, mostly.
+const USUAL: usize = 640;
 /// How long `head` may say less than there is, while this is written.
 const BEHIND: SignedDuration = SignedDuration::from_millis(100);
 /// So many files are kept.
@@ -60,6 +64,12 @@ pub struct Log {
 /// `head`, to be locked time and again.
 #[derive(Debug)]
 struct Flockable(Option<File>);
+
+/// The lock on `head`, and where the log ends, if nobody wrote to it since this run did.
+struct Locked {
+    head: Flock<File>,
+    known: Option<Head>,
+}
 
 impl Log {
     /// Opens the log of a state directory, which is made where it is missing.
@@ -150,21 +160,16 @@ impl Log {
 
     /// Writes all that waits and, if asked to, where the log ends then; if the lock can be had.
     fn write_within(&mut self, tries: usize, say: bool) -> Result<(), AuditError> {
-        let Some((locked, known)) = self.lock(tries, say)? else {
+        let Some(Locked { head, known }) = self.lock(tries, say)? else {
             return Ok(());
         };
-        let done = self.append(&locked, known, say);
-        let unlocked = locked.unlock().map_err(|(_, errno)| errno.into());
+        let done = self.append(&head, known, say);
+        let unlocked = head.unlock().map_err(|(_, errno)| errno.into());
         self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
         done
     }
 
-    /// The lock, and where the log ends, if nobody wrote to it since this run did.
-    fn lock(
-        &mut self,
-        tries: usize,
-        say: bool,
-    ) -> Result<Option<(Flock<File>, Option<Head>)>, AuditError> {
+    fn lock(&mut self, tries: usize, say: bool) -> Result<Option<Locked>, AuditError> {
         let failed = self.failed(HEAD);
         for attempt in 0..tries {
             let held = match self.head.0.take() {
@@ -177,7 +182,7 @@ impl Log {
                     // Removed meanwhile, with all the log: the next one is made anew. Nobody can have
                     // locked that without writing to the file, so that one look tells mostly.
                     if (known.is_some() && !say) || length(&lock).is_some() {
-                        return Ok(Some((lock, known)));
+                        return Ok(Some(Locked { head: lock, known }));
                     }
                     (self.file, self.known) = (None, None);
                 }
@@ -195,12 +200,7 @@ impl Log {
 
     /// Appends all that waits; what goes into one file in one write. An event leaves the queue when
     /// its line is written.
-    fn append(
-        &mut self,
-        locked: &File,
-        known: Option<Head>,
-        say: bool,
-    ) -> Result<(), AuditError> {
+    fn append(&mut self, locked: &File, known: Option<Head>, say: bool) -> Result<(), AuditError> {
         let mut head = match known {
             Some(head) => head,
             None => self.find_end(locked)?,
@@ -273,7 +273,7 @@ impl Log {
     /// The lines of what waits and how many they are, as far as they go into the head's file; the
     /// head moves along.
     fn lines(&self, head: &mut Head) -> Result<(Vec<u8>, usize), AuditError> {
-        let mut lines = Vec::new();
+        let mut lines = Vec::with_capacity(self.waiting.len().saturating_mul(USUAL));
         let mut count = 0;
         for (time, event) in &self.waiting {
             let seq = head.seq.saturating_add(1);
@@ -360,11 +360,11 @@ impl Log {
         let files = files(&self.folder)?;
         let over = files.len().saturating_sub(KEPT);
         for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
-            let text = self.folder.read(next)?;
-            let first = text.as_deref().and_then(|text| text.lines().next());
+            let first = first_line(self.folder.open_to_read(next)?);
+            let first = first.map_err(self.failed(next))?;
             // Where the log begins then must be known, or it would seem to have been cut: what
             // was damaged stays, for `audit verify` to name.
-            let Some(line) = first.and_then(|line| serde_json::from_str::<Line>(line).ok()) else {
+            let Ok(line) = serde_json::from_slice::<Line>(&first) else {
                 return Ok(());
             };
             head.first = line.seq;
@@ -373,6 +373,15 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// The first line of a file, which is as long as eight thousand of them.
+fn first_line(file: Option<File>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    if let Some(file) = file {
+        BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
+    }
+    Ok(line)
 }
 
 /// Whether that is the line after the head's.

@@ -137,7 +137,7 @@ fn a_rotation_whose_writer_was_killed_is_no_damage() {
     let oldest = home.path(&name(1));
     let kept = fs::read(&oldest).unwrap();
     // Killed when all of it was done but the line that it was for.
-    let (locked, _) = log.lock(1, true).unwrap().unwrap();
+    let locked = log.lock(1, true).unwrap().unwrap().head;
     let mut head = read_head(&locked).unwrap().unwrap().unwrap();
     log.follow_head(&head).unwrap();
     log.rotate(&locked, &mut head).unwrap();

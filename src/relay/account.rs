@@ -47,7 +47,7 @@ impl Gate {
         &mut self,
         line: &[u8],
         id: &Id,
-        asked: &Asked,
+        asked: &mut Asked,
         (reply, passes): (&Reply<'_>, bool),
     ) {
         self.heard();
@@ -76,7 +76,9 @@ impl Gate {
                 None if reply.is_tool_error() => Outcome::ToolError,
                 None => Outcome::Ok,
             };
-            self.record_end(asked, outcome, line.len());
+            // It is over: they are needed no more.
+            let arguments = std::mem::take(&mut asked.arguments);
+            self.record((asked, arguments), outcome, line.len(), (None, None));
         }
     }
 
@@ -114,13 +116,15 @@ impl Gate {
 
     /// A call has ended.
     pub(super) fn record_end(&mut self, asked: &Asked, outcome: Outcome, answer: usize) {
-        self.record(asked, outcome, answer, (None, None));
+        let arguments = asked.arguments.clone();
+        self.record((asked, arguments), outcome, answer, (None, None));
     }
 
     /// A call was refused by a layer.
     pub(super) fn record_refused(&mut self, asked: &Asked, layer: Layer, reason: &'static str) {
+        let arguments = asked.arguments.clone();
         self.record(
-            asked,
+            (asked, arguments),
             Outcome::Refused,
             0,
             (Some(layer.as_str()), Some(reason)),
@@ -129,12 +133,18 @@ impl Gate {
 
     /// The host waits for a call no longer.
     pub(super) fn record_cancelled(&mut self, asked: &Asked) {
-        self.record(asked, Outcome::Error, 0, (None, Some("cancelled")));
+        let arguments = asked.arguments.clone();
+        self.record(
+            (asked, arguments),
+            Outcome::Error,
+            0,
+            (None, Some("cancelled")),
+        );
     }
 
     fn record(
         &mut self,
-        asked: &Asked,
+        (asked, (arguments_sha256, arguments)): (&Asked, (String, Option<Value>)),
         outcome: Outcome,
         answer: usize,
         (layer, reason): (Option<&'static str>, Option<&'static str>),
@@ -142,7 +152,6 @@ impl Gate {
         if asked.method != CALL || !self.limits.is_audited() {
             return;
         }
-        let (arguments_sha256, arguments) = asked.arguments.clone();
         let count = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
         let took = self.now.at.duration_since(asked.since).as_millis();
         self.effects.push(Effect::Event(Event::Call(Box::new(Call {

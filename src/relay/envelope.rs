@@ -35,7 +35,7 @@ impl Id {
             return None;
         }
         if json.starts_with('"') {
-            return serde_json::from_str(json).ok().map(Self::Text);
+            return characters(json).ok().map(|id| Self::Text(id.into_owned()));
         }
         let digits = json.strip_prefix('-').unwrap_or(json);
         let whole = digits.bytes().all(|byte| byte.is_ascii_digit());

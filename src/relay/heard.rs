@@ -118,9 +118,9 @@ impl Gate {
         // One that waits for a reading of ours was not sent: nobody asked the server yet.
         let sent = id.filter(|id| !self.reading.holds(id));
         let why = match sent.map(|id| (id, self.asked.settle(id))) {
-            Some((id, Answer::Asked(open))) => {
+            Some((id, Answer::Asked(mut open))) => {
                 let unwanted = self.unwanted_result(&open.asked, reply);
-                self.settled(line, id, &open.asked, (reply, unwanted.is_none()));
+                self.settled(line, id, &mut open.asked, (reply, unwanted.is_none()));
                 return match unwanted {
                     Some(unwanted) => self.refuse_result(id, &open.asked, &unwanted),
                     None => self.passed(line, id, &open.asked, reply),

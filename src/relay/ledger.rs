@@ -136,8 +136,8 @@ impl Ledger {
     pub(super) fn enter(&mut self, id: Id, mut asked: Asked) -> Result<(), Full> {
         self.has_room(&id)?;
         self.entered += 1;
-        asked.method = cut(&asked.method);
-        asked.tool = asked.tool.map(|name| cut(&name));
+        asked.method = cut(asked.method);
+        asked.tool = asked.tool.map(cut);
         let open = Open {
             order: self.entered,
             // A limit beyond all time is none.
@@ -273,8 +273,11 @@ impl Ledger {
     }
 }
 
-fn cut(word: &str) -> String {
-    word.chars().take(MAX_WORD).collect()
+fn cut(word: String) -> String {
+    match word.char_indices().nth(MAX_WORD) {
+        Some((end, _)) => word.get(..end).unwrap_or_default().to_owned(),
+        None => word,
+    }
 }
 
 fn remember<T>(list: &mut VecDeque<T>, one: T) {

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::gate::Gate;
 use super::ledger::Asked;
-use super::refused;
-use super::parts;
 use super::params::plain;
+use super::parts;
+use super::refused;
 use super::splice::{self, Edits, Member, members};
 
 const TOKENS: &str = include_str!("../../policy/template-tokens.json");
@@ -86,8 +86,7 @@ impl Marking<'_> {
         let Some(text) = string(value) else {
             if value.starts_with(['[', '{']) {
                 // No text, and yet what some hosts would show as one.
-                self.edits
-                    .replace(self.line, value, LEFT_OUT.to_owned());
+                self.edits.replace(self.line, value, LEFT_OUT.to_owned());
                 self.leave("unreadable");
             }
             return;

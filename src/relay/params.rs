@@ -2,6 +2,8 @@
 //!
 //! Pure, one pass, no copy. What is not looked at may stand there twice; what is, may not.
 
+use std::borrow::Cow;
+
 use super::capabilities::Capabilities;
 use super::envelope::Id;
 use super::scan::{NotJson, Scan, characters};
@@ -95,12 +97,12 @@ impl<'a> Params<'a> {
 
     /// The name of the tool or prompt.
     pub(super) fn name(&self) -> Option<String> {
-        self.name.and_then(|json| serde_json::from_str(json).ok())
+        self.name.and_then(text)
     }
 
     /// The URI of the resource.
     pub(super) fn uri(&self) -> Option<String> {
-        self.uri.and_then(|json| serde_json::from_str(json).ok())
+        self.uri.and_then(text)
     }
 
     /// What is to be completed: the word for what it is, and its name or URI. `None` where two
@@ -198,6 +200,11 @@ impl<'a> Params<'a> {
             own.map(|member| (member.written, member.value)),
         ))
     }
+}
+
+/// The characters of what is a string.
+fn text(json: &str) -> Option<String> {
+    characters(json).ok().map(Cow::into_owned)
 }
 
 /// What the relay needs of a request's `_meta`.

@@ -45,9 +45,7 @@ fn needs(
     params: Option<&str>,
 ) -> Option<Result<(&'static str, Declared), &'static str>> {
     let members = params.map_or_else(Vec::new, splice::members);
-    let has = |wanted: &str| {
-        members.iter().any(|member| member.is_like(wanted))
-    };
+    let has = |wanted: &str| members.iter().any(|member| member.is_like(wanted));
     Some(match method {
         ELICITATION => {
             let modes: Vec<Option<String>> = members
@@ -126,10 +124,7 @@ impl Gate {
 
     /// A result that asks the host for something: why it is not passed on.
     pub(super) fn asks_in_vain(&self, result: &str, declared: Capabilities) -> Option<Unwanted> {
-        for requests in splice::members(result)
-            .iter()
-            .filter(|member| asks(member))
-        {
+        for requests in splice::members(result).iter().filter(|member| asks(member)) {
             for request in splice::members(requests.value) {
                 if let Some(unwanted) = self.asks_unwanted(request.value, declared) {
                     return Some(unwanted);

@@ -215,10 +215,7 @@ fn what_is_asked_for_is_seen_beside_a_name_that_not_every_reader_takes() {
         let mut play = Play::new(Permissions::default());
         let meta = json!({META: "2026-07-28", CAPABILITIES: {"elicitation": {}}});
         play.ask("tools/call", json!({"name": "go", "_meta": meta}));
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
-            play.id
-        );
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, play.id);
         let step = play.gate.server_line(line.as_bytes());
         assert!(matches!(step, super::Step::Withhold(_)), "{result}");
     }

@@ -105,10 +105,7 @@ pub fn run(name: &str, target: fn(&[u8]) -> u64) {
             kept.push(input);
         }
     }
-    println!(
-        "{name}: {count} inputs, {} ways to behave",
-        seen.len()
-    );
+    println!("{name}: {count} inputs, {} ways to behave", seen.len());
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {

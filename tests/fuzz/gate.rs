@@ -196,6 +196,12 @@ impl Game {
         Id::read(id).is_some_and(|id| self.gate.questions.holds(&id))
     }
 
+    /// Those that wait for the person.
+    fn held(&self) -> Vec<String> {
+        let held = self.open.iter().filter(|id| self.is_held(id));
+        held.cloned().collect()
+    }
+
     /// What goes to the server is what the rules let through.
     fn passes(&self, line: &[u8]) {
         let Ok(Message::Request { id, method, params }) = read(line) else {
@@ -238,10 +244,7 @@ impl Game {
             Ok(Message::Request { params, .. }) => self.brings_yes(&params),
             _ => false,
         };
-        let held: Vec<String> = {
-            let waits = self.open.iter().filter(|id| self.is_held(id));
-            waits.cloned().collect()
-        };
+        let held = self.held();
         let step = self.gate.host_line(line);
         let asked = match read(line) {
             Ok(Message::Request { id, .. }) => Some(id.json()),
@@ -256,8 +259,8 @@ impl Game {
             _ => None,
         };
         if self.yes {
-            let held = self.gate.reading.held_ids().map(Id::json);
-            self.agreed.extend(held);
+            self.agreed
+                .extend(self.gate.reading.held_ids().map(Id::json));
         }
         // What goes before the line: answers to what an earlier server was asked.
         self.asking.clone_from(&asked);
@@ -274,11 +277,8 @@ impl Game {
             }
             Step::Skip => {
                 // It waits for a reading of ours, and is answered as any other.
-                let waits = |id: &String| {
-                    let mut ids = self.gate.reading.held_ids();
-                    ids.any(|held| held.json() == *id)
-                };
-                self.open.extend(asked.filter(waits));
+                let held: Vec<_> = self.gate.reading.held_ids().map(Id::json).collect();
+                self.open.extend(asked.filter(|id| held.contains(id)));
             }
             Step::Withhold(withheld) if asks(&withheld.to_host) => {
                 // Our question about it.
