@@ -13,7 +13,7 @@ use super::{AbsolutePath, Declaration, EnvName, Http, Server, Stdio, digest};
 use crate::approval::candidate::search_path;
 use crate::approval::prompt;
 use crate::error::Error;
-use crate::plan::{Person, PlanError, facts, git, program, record, resolve, runner};
+use crate::plan::{Person, PlanError, facts, git, program, record, resolve, runner, shim};
 
 /// The declaration that a line asks for, typed in the directory `cwd`. Values of `NAME=-` are
 /// asked for here, when all else is checked. A program that is not there is declared all the
@@ -112,7 +112,7 @@ pub(super) fn dir(
 }
 
 /// A program by name is looked for along `PATH`; so is what `/usr/bin/env` in a first line names,
-/// and what a runner starts.
+/// what a runner starts, and what a version manager's stand-in stands for, where it has to be asked.
 fn needs_path(stdio: &Stdio) -> bool {
     let env = |program: program::Program| {
         let first = program.prefix.first().map(PathBuf::from);
@@ -120,6 +120,7 @@ fn needs_path(stdio: &Stdio) -> bool {
     };
     !stdio.command.contains('/')
         || runner::recognise(&stdio.argv()).is_some()
+        || shim::is_stand_in(Path::new(&stdio.command))
         || program::find(&stdio.command, &facts::search_path_of(stdio)).is_ok_and(env)
 }
 

@@ -43,16 +43,16 @@ const MANAGERS: [(&str, &str); 9] = [
     ("volta", "VOLTA_HOME"),
 ];
 
-/// The search path with the directory of the real program before that of a stand-in for it.
+/// The search path with the directory of the real program before that of a stand-in for it; in front of
+/// all else for a stand-in that is declared by its path, so that [`answered`] knows it again.
 #[must_use]
 pub(crate) fn resolved(path: SearchPath, command: &str, home: &Path) -> SearchPath {
     within(path, command, home, LIMIT)
 }
 
 fn within(path: SearchPath, command: &str, home: &Path, limit: Duration) -> SearchPath {
-    let found = Some(command)
-        .filter(|command| !command.contains('/'))
-        .and_then(|command| program::locate(command, &path).ok());
+    let by_path = command.contains('/');
+    let found = program::locate(command, &path).ok();
     let real = found.as_ref().and_then(|found| {
         let asked = shim::is_stand_in(found) && shim::real(found, home).is_none();
         asked.then(|| which(found, &path, home, limit)).flatten()
@@ -61,11 +61,27 @@ fn within(path: SearchPath, command: &str, home: &Path, limit: Duration) -> Sear
         return path;
     };
     let (before, dir) = (found.parent(), real.parent());
+    if by_path {
+        let first = dir.into_iter().chain(before).map(Path::to_owned);
+        return SearchPath::once(first.chain(path.0).collect());
+    }
     let entries = path.0.into_iter().flat_map(|entry| {
         let first = dir.filter(|_| Some(entry.as_path()) == before);
         first.map(Path::to_owned).into_iter().chain([entry])
     });
     SearchPath::once(entries.collect())
+}
+
+/// What stands for a stand-in that is found by its path: the program of its name in the directory
+/// that the search path begins with, where the stand-in's own follows.
+#[must_use]
+pub(super) fn answered(found: &Path, path: &SearchPath) -> Option<PathBuf> {
+    let [first, second, ..] = path.0.as_slice() else {
+        return None;
+    };
+    let own = found.parent().is_some_and(|dir| dir == second);
+    let real = first.join(found.file_name()?);
+    (own && shim::is_stand_in(found) && real.is_file()).then_some(real)
 }
 
 /// What the manager of a stand-in answers, where that is another program of the name.
@@ -177,7 +193,8 @@ mod tests {
         fn found(&self, command: &str, dirs: &[&str]) -> PathBuf {
             let limit = Duration::from_secs(60);
             let path = within(self.path(dirs), command, &self.at(""), limit);
-            program::locate(command, &path).unwrap()
+            let found = program::locate(command, &path).unwrap();
+            answered(&found, &path).unwrap_or(found)
         }
     }
 
@@ -202,6 +219,11 @@ mod tests {
         let home = asdf(SHIM, ANSWERS);
         let real = home.at(".asdf/installs/nodejs/20.1.0/bin/node");
         assert_eq!(home.found("node", &[".asdf/shims"]), real);
+        // By its path, whether its directory is searched or not, and last or first.
+        let by_path = home.at(".asdf/shims/node");
+        for dirs in [&[][..], &[".asdf/shims"], &["bin", ".asdf/shims"]] {
+            assert_eq!(home.found(by_path.to_str().unwrap(), dirs), real);
+        }
         // The later ones name no path: they are looked for.
         let home = asdf("#!/bin/sh\nexec asdf exec \"node\" \"$@\"\n", ANSWERS);
         let real = home.at(".asdf/installs/nodejs/20.1.0/bin/node");
@@ -247,6 +269,7 @@ mod tests {
             let home = asdf(SHIM, manager);
             let stand_in = home.at(".asdf/shims/node");
             assert_eq!(home.found("node", &[".asdf/shims"]), stand_in, "{manager}");
+            assert_eq!(home.found(stand_in.to_str().unwrap(), &["bin"]), stand_in);
         }
         // Nothing is waited for without end, and nothing is left of it.
         let home = asdf(SHIM, "#!/bin/sh\necho $$ > {}pid\nexec sleep 1000\n");

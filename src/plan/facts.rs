@@ -64,10 +64,11 @@ fn home() -> Option<PathBuf> {
     home.is_absolute().then_some(home)
 }
 
-/// The real program behind a version manager's stand-in.
+/// The real program behind a version manager's stand-in: by its files, else what it said when it
+/// was asked, which stands on the search path since.
 #[must_use]
-pub(crate) fn behind(found: &Path) -> Option<PathBuf> {
-    shim::real(found, &home()?)
+pub(crate) fn behind(found: &Path, path: &SearchPath) -> Option<PathBuf> {
+    shim::real(found, &home()?).or_else(|| ask::answered(found, path))
 }
 
 /// The caller's `PATH` for a command that a person is asked about: a version manager whose files do

@@ -124,7 +124,7 @@ impl Program {
 /// program from another directory); [`PlanError::NotUtf8`].
 pub(crate) fn find(command: &str, path: &SearchPath) -> Result<Program, PlanError> {
     let found = locate(command, path)?;
-    let found = facts::behind(&found).unwrap_or(found);
+    let found = facts::behind(&found, path).unwrap_or(found);
     let mut trace = Trace {
         path,
         named: 0,

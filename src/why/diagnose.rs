@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::finding::{Finding, What};
 use super::judge::Judge;
-use super::missing;
 use super::paths::TERMINAL;
 use super::said::Said;
 use super::variables;
 use super::world::{self, Kind};
+use super::{least, missing};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,7 @@ pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
             .collect();
         found.retain(|finding| finding.ours || (finding.cause && !ours.contains(&finding.what)));
     }
+    least::keep(&mut found);
     let junk = said.junk();
     if junk > 0 {
         let note = "a server speaks the protocol there and nothing else; the relay keeps it from the host, nothing grants it";

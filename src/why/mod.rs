@@ -17,6 +17,7 @@ pub(crate) mod cause;
 mod diagnose;
 pub(crate) mod finding;
 mod judge;
+mod least;
 mod missing;
 mod observe;
 mod offer;
