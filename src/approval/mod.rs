@@ -14,6 +14,7 @@ mod line;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod record;
+mod starts;
 pub(crate) mod surfaces;
 
 use std::fmt;

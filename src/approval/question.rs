@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::Word;
 use super::candidate::Marks;
+use super::{Word, starts};
 use crate::declaration::{
     Declaration, Digest, EnvName, Http, Limits, Network, ReadReason, Server, Stdio, loader,
 };
@@ -91,7 +91,7 @@ impl Shown<'_> {
 
     fn stdio(&self, stdio: &Stdio, rows: &mut Vec<Row>) {
         match &self.program {
-            Some(Ok(program)) => rows.push(Row::named("runs", [text::path(&program.found)])),
+            Some(Ok(program)) => rows.push(starts::program(stdio, program, self.runner)),
             Some(Err(why)) => {
                 rows.push(Row::text(&text::printable(&format!(
                     "does not start: {why}"
@@ -190,7 +190,7 @@ impl Shown<'_> {
             }
         }
         if let Some(runner) = self.runner {
-            started_by(runner, rows);
+            starts::by_runner(runner, rows);
         }
     }
 }
@@ -225,48 +225,6 @@ fn bounds(stdio: &Stdio, rows: &mut Vec<Row>) {
             "pinned:",
             stdio.pin.iter().map(|pin| pin.as_str().to_owned()),
         ));
-    }
-}
-
-/// What a runner does before what it runs.
-fn started_by(runner: &Runner, rows: &mut Vec<Row>) {
-    let name = runner.name;
-    if let Some(project) = &runner.project {
-        let says = format!("{name} runs what a project says:");
-        rows.push(Row::named(&says, [text::word(project)]));
-    }
-    if !runner.fetches {
-        return;
-    }
-    rows.push(Row::text(&format!(
-        "{name} fetches what it runs when it starts"
-    )));
-    if runner.unknown_flag {
-        rows.push(Row::text(UNKNOWN_FLAG));
-    } else if !runner.pinned {
-        rows.push(unpinned(&runner.packages));
-    }
-}
-
-const UNKNOWN_FLAG: &str =
-    "which package it runs is not known: a flag that is not known stands before it";
-
-/// What a runner is given that names no exact version.
-fn unpinned(packages: &[String]) -> Row {
-    let shown = packages.iter().map(|package| text::word(package));
-    match packages {
-        [_] => {
-            let mut row = Row(shown.collect());
-            row.0.extend(
-                Row::text("names no exact version, so it runs whatever is published under it").0,
-            );
-            row
-        }
-        [] => Row::text("no exact version is named, so it runs whatever is published"),
-        _ => {
-            let so = "no exact version for each, so it runs whatever is published under them:";
-            Row::named(so, shown)
-        }
     }
 }
 
