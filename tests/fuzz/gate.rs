@@ -7,21 +7,19 @@
 //! that to the first open question of ours. A first line that begins with `g` grants destructive tools
 //! alone.
 
+mod lines;
+mod settings;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use tokio::time::Instant;
-
-use super::super::breaker::Breaker;
 use super::super::envelope::{Id, Message, Reply, read};
-use super::super::gate::{Effect, Gate, Gone, Moment, Step};
+use super::super::gate::{Effect, Gate, Gone, Step};
 use super::super::params::Params;
-use super::super::{Action, Audit, Exit, Filter, Permissions, Rules, Settings};
+use super::super::{Action, Exit};
 use super::driver::signature;
-use crate::declaration::Category;
-use crate::surface::canonical::Item;
-use crate::surface::{Kind, Surface};
+use lines::{asks, json};
+use settings::{moment, settings};
 
 struct Game {
     gate: Gate,
@@ -68,69 +66,6 @@ pub fn target(input: &[u8]) -> u64 {
         game.open
     );
     signature(&game.ways)
-}
-
-/// The tools that are approved.
-fn approved() -> Surface {
-    let tool = |tool| Item::listed(Kind::Tool, tool).unwrap();
-    let plain = ["a", "b"].map(|name| serde_json::json!({ "name": name }));
-    let reads = serde_json::json!({"name": "c", "annotations": {"readOnlyHint": true}});
-    plain.into_iter().chain([reads]).map(tool).collect()
-}
-
-fn settings(input: &[u8]) -> Settings {
-    let narrow = input.first() == Some(&b'n');
-    Settings {
-        alias: "a".into(),
-        max_message_bytes: 4_096,
-        surface: Some(approved()),
-        whole: false,
-        filter: Filter {
-            exclude: if narrow {
-                vec!["b*".parse().unwrap()]
-            } else {
-                Vec::new()
-            },
-            ..Filter::default()
-        },
-        granted: if input.first() == Some(&b'g') {
-            BTreeSet::from([Category::Destructive])
-        } else {
-            BTreeSet::new()
-        },
-        rules: rules(input),
-        seed: [7; 32],
-        start_limit: Some(Duration::from_secs(30)),
-        call_limit: Some(Duration::from_secs(10)),
-        audit: Audit::Arguments,
-        breaker: Breaker::default(),
-        discover: None,
-    }
-}
-
-/// Where the input begins with an `r`: `b` is denied, what begins with nothing else is asked about.
-fn rules(input: &[u8]) -> Rules {
-    let rule = |word: &str| word.parse().unwrap();
-    Rules {
-        permissions: Permissions {
-            deny: vec![rule("Mcp(a:b)")],
-            allow: vec![rule("Mcp(a:go)")],
-            default: if input.first() == Some(&b'r') {
-                Action::Ask
-            } else {
-                Action::Allow
-            },
-            ..Permissions::default()
-        },
-        ..Rules::default()
-    }
-}
-
-fn moment() -> Moment {
-    Moment {
-        at: Instant::now(),
-        of_day: Timestamp::from_second(1_800_000_000).unwrap(),
-    }
 }
 
 impl Game {
@@ -408,29 +343,4 @@ impl Game {
             }
         }
     }
-}
-
-/// Whether that is a request of ours to the host.
-fn asks(lines: &[u8]) -> bool {
-    let line = lines.strip_suffix(b"\n").unwrap_or_default();
-    matches!(read(line), Ok(Message::Request { .. }))
-}
-
-/// The ids of whole lines of ours.
-fn json(lines: &[u8]) -> Vec<String> {
-    assert!(lines.is_empty() || lines.ends_with(b"\n"));
-    let lines = lines
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    lines
-        .map(|line| match read(line) {
-            Ok(Message::Response { id: Some(id), .. } | Message::Request { id, .. }) => id.json(),
-            _ => {
-                let value: serde_json::Value =
-                    serde_json::from_slice(line).expect("our own lines are JSON");
-                let id = value.get("id");
-                id.map_or_else(|| "null".to_owned(), ToString::to_string)
-            }
-        })
-        .collect()
 }

@@ -1,17 +1,9 @@
 //! Categories of tools, against the program as a person and a host run it.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
-use crate::schema;
-use crate::support::{Host, TestContext, stderr, stdout};
-
-/// A server that says what a file says.
-struct Notes {
-    context: TestContext,
-    file: PathBuf,
-}
+use crate::support::described::Described;
+use crate::support::{Host, stderr};
 
 fn said() -> Value {
     let schema = json!({"type": "object"});
@@ -26,32 +18,20 @@ fn said() -> Value {
     })
 }
 
-impl Notes {
-    fn offered(flags: &[&str]) -> Self {
-        let context = TestContext::ordinary();
-        let file = context.make_file("work/surface.json", &said().to_string());
-        let program = TestContext::program("fixture-server");
-        let argv = [program.as_str(), "described", file.to_str().unwrap()];
-        context.offered("notes", flags, &argv);
-        Self { context, file }
-    }
+fn offered(flags: &[&str]) -> Described {
+    Described::offered("notes", flags, &said())
+}
 
-    fn host(&self) -> Host {
-        let mut host = self.context.host("notes");
-        host.initialize();
-        host
-    }
+/// A run that a host has greeted.
+fn greeted(notes: &Described) -> Host {
+    let mut host = notes.host();
+    host.initialize();
+    host
+}
 
-    fn json(&self, words: &[&str]) -> Value {
-        let output = self.context.run(words);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        schema::check(&stdout(&output))
-    }
-
-    fn runs(&self, words: &[&str]) {
-        let output = self.context.run(words);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    }
+fn runs(notes: &Described, words: &[&str]) {
+    let output = notes.context.run(words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 fn call(host: &mut Host, tool: &str) -> Value {
@@ -74,8 +54,8 @@ fn refusal(tool: &str, requires: &str) -> Value {
 
 #[test]
 fn a_call_outside_the_grant_is_refused_with_what_it_needs_and_what_there_is() {
-    let notes = Notes::offered(&["--category", "read-only"]);
-    let mut host = notes.host();
+    let notes = offered(&["--category", "read-only"]);
+    let mut host = greeted(&notes);
     let list = host.request("tools/list", &json!({}));
     assert_eq!(list["result"], json!({"tools": said()["tools"]}));
     assert!(passes(&mut host, "list"));
@@ -99,7 +79,7 @@ fn a_call_outside_the_grant_is_refused_with_what_it_needs_and_what_there_is() {
     );
     assert!(answer["result"].get("structuredContent").is_none());
     assert_eq!(host.end().0, 0);
-    let mut host = notes.context.host("notes");
+    let mut host = notes.host();
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -134,14 +114,14 @@ fn a_call_outside_the_grant_is_refused_with_what_it_needs_and_what_there_is() {
 
 #[test]
 fn the_persons_word_counts_at_once_and_a_grant_from_the_next_run_on() {
-    let notes = Notes::offered(&["--category", "read-only"]);
-    let mut host = notes.host();
+    let notes = offered(&["--category", "read-only"]);
+    let mut host = greeted(&notes);
     assert!(!passes(&mut host, "count"));
-    notes.runs(&["rules", "read-only", "notes:count"]);
+    runs(&notes, &["rules", "read-only", "notes:count"]);
     assert!(passes(&mut host, "count"));
-    notes.runs(&["rules", "open-world", "notes:list"]);
+    runs(&notes, &["rules", "open-world", "notes:list"]);
     assert!(!passes(&mut host, "list"));
-    notes.runs(&["rules", "annotated", "notes:list"]);
+    runs(&notes, &["rules", "annotated", "notes:list"]);
     assert!(passes(&mut host, "list"));
     let tools = notes.json(&["tools", "notes", "--json"]);
     assert_eq!(
@@ -167,14 +147,14 @@ fn the_persons_word_counts_at_once_and_a_grant_from_the_next_run_on() {
         let shown = notes.json(&[command, "notes", "--json"]);
         assert_eq!(shown["categories"], tools["categories"], "{command}");
     }
-    notes.runs(&["set", "notes", "--category", "additive"]);
+    runs(&notes, &["set", "notes", "--category", "additive"]);
     assert!(!passes(&mut host, "add"), "the run goes by its start");
     assert_eq!(host.end().0, 0);
-    let mut host = notes.host();
+    let mut host = greeted(&notes);
     assert!(passes(&mut host, "add"));
     assert_eq!(host.end().0, 0);
     // The last one is not taken back by its name: none named is every one.
-    notes.runs(&["set", "notes", "--no-category", "additive"]);
+    runs(&notes, &["set", "notes", "--no-category", "additive"]);
     let refused = notes
         .context
         .run(&["set", "notes", "--no-category", "read-only"]);
@@ -184,38 +164,36 @@ fn the_persons_word_counts_at_once_and_a_grant_from_the_next_run_on() {
         "{}",
         stderr(&refused)
     );
-    let mut host = notes.host();
+    let mut host = greeted(&notes);
     assert!(!passes(&mut host, "add"));
     assert_eq!(host.end().0, 0);
-    notes.runs(&["set", "notes", "--no-category", "all"]);
-    let mut host = notes.host();
+    runs(&notes, &["set", "notes", "--no-category", "all"]);
+    let mut host = greeted(&notes);
     assert!(passes(&mut host, "add"));
     assert_eq!(host.end().0, 0);
 }
 
 #[test]
 fn another_word_of_the_servers_counts_once_it_was_approved() {
-    let notes = Notes::offered(&["--category", "read-only"]);
+    let notes = offered(&["--category", "read-only"]);
     let mut milder = said();
     milder["tools"][2]["annotations"] = json!({"readOnlyHint": true});
-    std::fs::write(&notes.file, milder.to_string()).unwrap();
+    notes.says(&milder);
     let reason = |host: &mut Host| {
         let answer = call(host, "count");
         answer["result"]["_meta"]["supervisor/refusal"]["reason"].clone()
     };
-    let mut host = notes.host();
+    let mut host = greeted(&notes);
     host.request("tools/list", &json!({}));
     assert_eq!(reason(&mut host), "surface-changed");
     assert_eq!(host.end().0, 0);
-    let (code, screen) = notes
-        .context
-        .at_terminal(&["approve", "notes", "--surface"], "y");
+    let (code, screen) = notes.approve_surface("y");
     assert_eq!(code, 0, "{screen}");
     assert!(
         screen.contains("category: read-only (the server's own word)"),
         "{screen}"
     );
-    let mut host = notes.host();
+    let mut host = greeted(&notes);
     assert!(reason(&mut host).is_null());
     assert_eq!(host.end().0, 0);
 }
@@ -223,7 +201,7 @@ fn another_word_of_the_servers_counts_once_it_was_approved() {
 /// What is no category is an error where it stands, and nothing starts on a guess.
 #[test]
 fn a_word_that_is_no_category_is_an_error() {
-    let notes = Notes::offered(&[]);
+    let notes = offered(&[]);
     let file = notes.context.path("home/.supervisor/mcp.json");
     let good = std::fs::read_to_string(&file).unwrap();
     for bad in [
@@ -235,7 +213,7 @@ fn a_word_that_is_no_category_is_an_error() {
         let mut all: Value = serde_json::from_str(&good).unwrap();
         all["mcpServers"]["notes"]["tools"] = json!({"categories": bad});
         std::fs::write(&file, all.to_string()).unwrap();
-        let mut host = notes.context.host("notes");
+        let mut host = notes.host();
         let error = host.initialize()["error"].clone();
         assert_eq!(error["data"]["code"], "entry-unusable", "{error}");
         assert!(
@@ -252,7 +230,7 @@ fn a_word_that_is_no_category_is_an_error() {
         "home/.supervisor/settings.json",
         "{\"version\":1,\n\"categories\":{\"readonly\":[\"Mcp(notes:list)\"]}}",
     );
-    let mut host = notes.context.host("notes");
+    let mut host = notes.host();
     let error = host.initialize()["error"].clone();
     assert_eq!(error["data"]["code"], "settings-unreadable", "{error}");
     let message = error["message"].as_str().unwrap();

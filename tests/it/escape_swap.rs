@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use serde_json::Value;
 
-use crate::cli_policy_trust::Fleet;
 use crate::judge::Over;
+use crate::support::fleet::Fleet;
 use crate::support::{Host, TestContext, everybody, stderr};
 
 /// Starts of each kind in the default set.

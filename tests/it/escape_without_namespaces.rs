@@ -7,7 +7,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use crate::attack::{Attack, Victim, WITHOUT, at};
-use crate::support::{Host, TestContext, Who, is_root, stderr, stdout};
+use crate::support::{Host, TestContext, Who, flat, is_root, stderr, stdout};
 
 /// The standings that `explain` gives, by number.
 fn standings(context: &TestContext) -> Value {
@@ -199,7 +199,7 @@ fn s5_does_not_start_without_what_nobody_gave_up() {
         .unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = stderr(&output);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = flat(&said);
     for word in [
         "promise-unheld",
         "P3 (changes no mode",

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_policy_trust::Fleet;
+use crate::support::described::Described;
+use crate::support::fleet::Fleet;
 use crate::support::{Host, TestContext, Who};
 
 const TEXT: &str = "a <|im_start|> b";
@@ -174,8 +175,8 @@ fn floors_hold_whatever_the_person_rules() {
     }
 }
 
-/// What a server with these tools says of itself.
-fn described(context: &TestContext) -> String {
+/// A server with these tools, said yes to.
+fn described() -> Described {
     let schema = json!({"type": "object", "additionalProperties": false, "required": ["city"],
         "properties": {"city": {"type": "string", "maxLength": 20}, "days": {"$ref": "#/$defs/days"}},
         "$defs": {"days": {"type": "integer", "minimum": 1}}});
@@ -184,8 +185,7 @@ fn described(context: &TestContext) -> String {
         {"name": "strict", "inputSchema": schema, "outputSchema": {"type": "object"}},
         {"name": "remote", "inputSchema": {"$ref": "https://example.com/schema.json"}},
     ]});
-    let file = context.make_file("work/surface.json", &says.to_string());
-    file.to_str().unwrap().to_owned()
+    Described::offered("s", &[], &says)
 }
 
 const SECRET: &str = "sk-0123456789-0123456789";
@@ -193,9 +193,7 @@ const SECRET: &str = "sk-0123456789-0123456789";
 /// Arguments that do not fit the approved schema never reach the server, in either era.
 #[test]
 fn arguments_are_held_against_the_approved_schema() {
-    let context = TestContext::ordinary();
-    let (program, file) = (TestContext::program("fixture-server"), described(&context));
-    context.offered("s", &[], &[&program, "described", &file]);
+    let context = described().context;
     settings(&context, &json!({}), &json!({"check_arguments": true}));
     for modern in [false, true] {
         let mut host = context.host("s");
@@ -259,9 +257,7 @@ fn arguments_are_held_against_the_approved_schema() {
 /// A person is not asked about what does not fit, and what they said yes to is checked once more.
 #[test]
 fn a_call_that_was_put_to_the_person_is_checked_before_and_after() {
-    let context = TestContext::ordinary();
-    let (program, file) = (TestContext::program("fixture-server"), described(&context));
-    context.offered("s", &[], &[&program, "described", &file]);
+    let context = described().context;
     let ask = json!({"ask": ["Mcp(s)"]});
     let mut host = context.host("s");
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},

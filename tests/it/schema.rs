@@ -6,6 +6,16 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::{TestContext, stderr, stdout};
+
+/// What a command says with `--json`, checked.
+pub fn said(context: &TestContext, words: &[&str]) -> Value {
+    let output = context.run(words);
+    let text = stdout(&output);
+    assert!(!text.is_empty(), "{words:?}: {}", stderr(&output));
+    check(&text)
+}
+
 /// Checks an object against the schema that it names.
 pub fn check(text: &str) -> Value {
     let object: Value =

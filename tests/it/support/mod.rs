@@ -1,11 +1,16 @@
 //! What every test needs: a home and a state of its own, the built programs where any user may
 //! run them, a person at a terminal, a host at two pipes.
 
+pub mod described;
+pub mod directories;
+pub mod fleet;
 mod host;
+pub mod programs;
+pub mod state;
 mod terminal;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, lchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,7 +21,7 @@ use tempfile::TempDir;
 pub use host::Host;
 
 /// An ordinary user id that no account is expected under.
-const ORDINARY: u32 = 54_321;
+pub const ORDINARY: u32 = 54_321;
 
 /// Who runs the supervisor in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +73,7 @@ fn install(from: &Path, to: &Path) {
             from.display()
         )
     });
-    fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(to, 0o755);
 }
 
 /// What the directory of the programs is called, before the number of the process it is for: it
@@ -98,7 +103,7 @@ fn open_directory_named(prefix: &str) -> TempDir {
         .prefix(prefix)
         .tempdir_in("/tmp")
         .unwrap();
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(directory.path(), 0o755);
     directory
 }
 
@@ -135,7 +140,7 @@ impl TestContext {
     pub fn make_directory(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(&path).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        set_mode(&path, 0o700);
         self.own(&path);
         path
     }
@@ -144,14 +149,15 @@ impl TestContext {
     pub fn make_file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        set_mode(&path, 0o600);
         self.own(&path);
         path
     }
 
-    fn own(&self, path: &Path) {
+    /// Makes a path this person's own, the link itself where it is one.
+    pub fn own(&self, path: &Path) {
         if let Some(id) = self.id() {
-            chown(path, Some(id), Some(id)).unwrap();
+            lchown(path, Some(id), Some(id)).unwrap();
         }
     }
 
@@ -256,4 +262,18 @@ pub fn stderr(output: &Output) -> String {
 /// What a program said on its standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A text, its line breaks undone: a line may be wrapped anywhere between words.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The mode of a path, of the link itself where it is one.
+pub fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+pub fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
