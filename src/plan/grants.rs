@@ -3,6 +3,7 @@
 //! Which of the places exist here is asked by `facts`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -85,13 +86,14 @@ impl Rights {
 /// neither rights hold the other, since to join those would grant what nobody asked for.
 #[must_use]
 pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
-    let mut merged: BTreeMap<PathBuf, Vec<(Grant, bool)>> = BTreeMap::new();
+    // By their bytes: paths are compared part by part, which takes many times as long.
+    let mut merged: BTreeMap<OsString, Vec<(Grant, bool)>> = BTreeMap::new();
     let all = declared
         .into_iter()
         .map(|grant| (grant, true))
         .chain(ours.into_iter().map(|grant| (grant, false)));
     for (grant, stays) in all {
-        let same = merged.entry(grant.path.clone()).or_default();
+        let same = merged.entry(grant.path.clone().into()).or_default();
         let comparable = same
             .iter_mut()
             .find(|(kept, _)| kept.rights.cover(grant.rights) || grant.rights.cover(kept.rights));
@@ -113,7 +115,7 @@ pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
             .path
             .ancestors()
             .skip(1)
-            .filter_map(|path| merged.get(path))
+            .filter_map(|path| merged.get(path.as_os_str()))
             .flatten();
         above
             .into_iter()
