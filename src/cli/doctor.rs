@@ -25,6 +25,8 @@ use crate::text;
 /// States what this machine can confine, then proves each promise by trying to break it: a
 /// bundled server, confined as any, attacks with the network and a directory and without both.
 /// Each attack is run alone first; one that does not work there proves nothing, and that is said.
+/// One that does not come to its end, as where the machine is starved, proves nothing either: the
+/// promise is then not known, which is not broken.
 ///
 /// A promise that cannot be held here names what would change that. Lists the declarations too,
 /// and names keys in settings.json that would declare a server. Needs nothing declared; leaves
@@ -237,6 +239,7 @@ fn promise(page: &mut Page, proof: &Proof, verbose: bool) {
     let verdict = match proof.verdict {
         Verdict::Held => "held",
         Verdict::Broken => "BROKEN",
+        Verdict::Unknown => "NOT KNOWN",
         Verdict::Unheld => "not held",
         Verdict::Unshown => "NOT SHOWN",
     };
@@ -246,7 +249,7 @@ fn promise(page: &mut Page, proof: &Proof, verbose: bool) {
     }
     page.item("", &counted(proof));
     for row in &proof.attacks {
-        if verbose || row.shows() == Shows::Broken {
+        if verbose || matches!(row.shows(), Shows::Broken | Shows::Unknown) {
             page.item("", &attack(row));
         }
     }
@@ -269,6 +272,10 @@ fn counted(proof: &Proof) -> String {
     if broken > 0 {
         said.push_str(&format!(", {} GOT THROUGH", attacks(broken)));
     }
+    let unknown = count(Shows::Unknown);
+    if unknown > 0 {
+        said.push_str(&format!(", {} NOT SEEN TO ITS END", attacks(unknown)));
+    }
     if nothing > 0 {
         let said_of = attacks(nothing);
         said.push_str(&format!(
@@ -282,6 +289,7 @@ fn attack(row: &Row) -> String {
     let shows = match row.shows() {
         Shows::Held => "stopped",
         Shows::Broken => "GOT THROUGH",
+        Shows::Unknown => "NOT SEEN TO ITS END",
         Shows::Nothing => "proves nothing",
     };
     let confined: Vec<String> = row
@@ -315,6 +323,7 @@ fn summary(diagnosis: &Diagnosis) -> String {
     );
     for (word, verdict) in [
         ("broken", Verdict::Broken),
+        ("not known, run it again", Verdict::Unknown),
         ("not held", Verdict::Unheld),
         ("not shown", Verdict::Unshown),
     ] {

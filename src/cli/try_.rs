@@ -47,7 +47,7 @@ fn page(trial: &Trial) -> String {
     }
     let held = trial.rows.iter().filter(|row| row.held()).count();
     page.push_str(&format!("\n{held} of {} attacks held\n", trial.rows.len()));
-    for row in trial.rows.iter().filter(|row| !row.alone.succeeded) {
+    for row in trial.rows.iter().filter(|row| !row.alone.succeeded()) {
         page.push_str(&format!(
             "  {} did not work alone either, so nothing is shown: {}\n",
             row.attempt.text(),

@@ -10,10 +10,11 @@ use std::io;
 use std::process::Stdio as Pipe;
 
 use nix::unistd::geteuid;
+use tokio::time::timeout;
 
 use super::DoctorError;
 use super::judge::Row;
-use super::runs::Run;
+use super::runs::{LIMIT, Run};
 use crate::approval::{Approval, Word};
 use crate::confine::{Promise, State};
 use crate::declaration::{Alias, Network, Stdio};
@@ -156,8 +157,11 @@ async fn printed(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, DoctorErr
         &["run", "no-such-server"],
     ] {
         let mut command = ground.command(words);
-        let output = command.stdin(Pipe::null()).output().await;
-        let output = output.map_err(|error| DoctorError::Ground("run commands", error))?;
+        command.stdin(Pipe::null()).kill_on_drop(true);
+        let output = timeout(LIMIT, command.output()).await;
+        let output = output
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            .map_err(|error| DoctorError::Ground("run commands", error))?;
         said.push_str(&String::from_utf8_lossy(&output.stdout));
         said.push_str(&String::from_utf8_lossy(&output.stderr));
     }

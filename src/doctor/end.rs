@@ -10,8 +10,8 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,18 +19,21 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::judge::Row;
+use super::patience::{self, Next, PAUSE};
 use super::runs::Run;
 use crate::confine::{Mechanism, Promise};
 use crate::probe::client::Client;
 use crate::probe::{Ground, Outcome};
 
-/// How long descendants may take to end after the supervisor.
-const PATIENCE: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(5);
-/// How long a server may go on that has more memory than it may: looks at it are a second apart
-/// at most, and more on a machine that is slow. And how long one goes on that nothing ends.
-pub const SWOLLEN: Duration = Duration::from_secs(6);
-pub const SWOLLEN_ALONE: Duration = Duration::from_millis(300);
+/// How many turns descendants may take to end after the supervisor.
+const PATIENCE: u32 = 400;
+/// How many turns a server may go on that has more memory than it may: looks at it are a second
+/// apart at most, and more on a machine that is slow. And how many one goes on that nothing ends.
+pub const SWOLLEN: u32 = 1200;
+pub const SWOLLEN_ALONE: u32 = 60;
+
+/// Why something is not known.
+const STARVED: &str = "this machine gave it too little time to tell";
 
 /// The words that start a run.
 #[must_use]
@@ -47,7 +50,7 @@ pub async fn stays(mut alone: Client, ground: &Ground) -> Outcome {
     let left = alone.call("stay", json!({"lock": lock})).await;
     let killed = alone.kill().await;
     match left.and(killed) {
-        Err(error) => Outcome::stopped(error.to_string()),
+        Err(error) => Outcome::unknown(error.to_string()),
         Ok(()) => {
             let outcome = held(&lock).await;
             end(&lock);
@@ -57,17 +60,21 @@ pub async fn stays(mut alone: Client, ground: &Ground) -> Outcome {
 }
 
 /// Whether it goes on when several of its processes have taken memory, each within its own bound.
-pub async fn swells(client: &mut Client, patience: Duration) -> Outcome {
-    let until = Instant::now() + patience;
+pub async fn swells(client: &mut Client, turns: u32) -> Outcome {
+    let start = Instant::now();
     let mut answered = client.call("swell", json!({})).await;
-    while answered.is_ok() && Instant::now() < until {
-        sleep(PAUSE).await;
+    for turn in 0.. {
+        if answered.is_err() {
+            break;
+        }
+        match patience::next(turn, start.elapsed(), turns) {
+            Next::Wait => sleep(PAUSE).await,
+            Next::Stays => return Outcome::got("it went on"),
+            Next::Starved => return Outcome::unknown(STARVED),
+        }
         answered = client.call("greet", json!({})).await;
     }
-    match answered {
-        Ok(_) => Outcome::got("it went on"),
-        Err(_) => Outcome::stopped("it was ended"),
-    }
+    Outcome::stopped("it was ended")
 }
 
 /// Ends the one that wrote its number beside its lock.
@@ -83,16 +90,24 @@ fn end(lock: &Path) {
 
 /// Whether somebody still holds a lock after a while.
 async fn held(lock: &Path) -> Outcome {
-    let until = Instant::now() + PATIENCE;
+    let start = Instant::now();
+    let mut turn: u32 = 0;
     loop {
         let opened = OpenOptions::new().read(true).write(true).open(lock);
         let taken = opened.map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
         match taken {
             Ok(Ok(_)) => return Outcome::stopped("it ended"),
-            Err(error) => return Outcome::stopped(error.to_string()),
-            Ok(Err(_)) if Instant::now() > until => return Outcome::got("it is still there"),
-            Ok(Err(_)) => sleep(PAUSE).await,
+            Ok(Err((_, Errno::EWOULDBLOCK))) => {}
+            // Who holds a lock that cannot be looked at is not known.
+            Ok(Err((_, errno))) => return Outcome::unknown(errno.desc()),
+            Err(error) => return Outcome::unknown(error.to_string()),
         }
+        match patience::next(turn, start.elapsed(), PATIENCE) {
+            Next::Wait => sleep(PAUSE).await,
+            Next::Stays => return Outcome::got("it is still there"),
+            Next::Starved => return Outcome::unknown(STARVED),
+        }
+        turn = turn.saturating_add(1);
     }
 }
 
@@ -112,7 +127,7 @@ pub async fn ended(
     let after = async || {
         let outcome = held(&lock).await;
         // Its number is one of ours only where it has no processes of its own.
-        if outcome.succeeded && !run.declared.has(Mechanism::PidNamespace) {
+        if outcome.succeeded() && !run.declared.has(Mechanism::PidNamespace) {
             end(&lock);
         }
         outcome
@@ -160,12 +175,24 @@ fn row(
     Row::check(promise, attack, text, alone.clone(), confined).in_run(run.name)
 }
 
+/// Whether a receipt names what was left. One that says that not all was looked at claims nothing:
+/// a search ends by the clock.
+fn unnoticed(receipt: &Value, list: &str) -> Outcome {
+    let some = |list| match receipt.get(list).and_then(Value::as_array) {
+        Some(found) => !found.is_empty(),
+        None => false,
+    };
+    if some(list) {
+        Outcome::stopped("it is named")
+    } else if some("not_searched") {
+        Outcome::unknown("not all was looked at, and that is said")
+    } else {
+        Outcome::got("nobody named it")
+    }
+}
+
 /// What the server left is on disk, and named.
 fn left(run: &Run, ground: &Ground, receipt: &Value) -> Vec<Row> {
-    let unnoticed = |list: &str| match receipt.get(list).and_then(Value::as_array) {
-        Some(found) if !found.is_empty() => Outcome::stopped("it is named"),
-        _ => Outcome::got("nobody named it"),
-    };
     let there =
         |name: &str| Outcome::from(fs::metadata(ground.path(name)).map(|_| "left it".to_owned()));
     [
@@ -186,7 +213,14 @@ fn left(run: &Run, ground: &Ground, receipt: &Value) -> Vec<Row> {
     ]
     .into_iter()
     .map(|(promise, name, text, file, list)| {
-        row(run, promise, name, text, &there(file), unnoticed(list))
+        row(
+            run,
+            promise,
+            name,
+            text,
+            &there(file),
+            unnoticed(receipt, list),
+        )
     })
     .collect()
 }
@@ -202,4 +236,48 @@ fn receipted(run: &Run, receipt: &Value) -> Row {
     let alone = Outcome::got("there is a receipt");
     let text = "enforce something else than was planned";
     row(run, Promise::S5, "receipt-differs", text, &alone, confined)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::probe::Went;
+
+    fn held_now(lock: &Path) -> Outcome {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(held(lock))
+    }
+
+    #[test]
+    fn only_a_process_that_holds_its_lock_is_said_to_have_stayed() {
+        let place = tempfile::tempdir().unwrap();
+        let lock = place.path().join("lock");
+        assert_eq!(held_now(&lock).result, Went::Unknown, "no lock was there");
+        let file = File::create(&lock).unwrap();
+        assert_eq!(held_now(&lock).result, Went::Stopped);
+        let taken = Flock::lock(file, FlockArg::LockExclusive).unwrap();
+        assert_eq!(held_now(&lock).result, Went::Succeeded);
+        taken.unlock().unwrap();
+    }
+
+    #[test]
+    fn a_search_that_was_cut_short_did_not_overlook_what_was_left() {
+        let none = json!({"found_repositories": [], "not_searched": []});
+        let cut = json!({"found_repositories": [], "not_searched": ["not all was looked at"]});
+        let both = json!({"found_repositories": ["/a"], "not_searched": ["not all of /b"]});
+        for (receipt, went) in [
+            (none, Went::Succeeded),
+            (cut, Went::Unknown),
+            (both, Went::Stopped),
+            (json!({}), Went::Succeeded),
+        ] {
+            let found = unnoticed(&receipt, "found_repositories");
+            assert_eq!(found.result, went, "{receipt}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::runs::Run;
 use crate::confine::{Mechanism, Promise, Standing, State};
 use crate::declaration::Network;
-use crate::probe::Outcome;
+use crate::probe::{Outcome, Went};
 
 /// One attack or check, alone and in each run in which it has sense.
 #[derive(Debug, Serialize)]
@@ -42,6 +42,8 @@ pub enum Shows {
     Held,
     /// It got through.
     Broken,
+    /// Somewhere it could not be told what came of it.
+    Unknown,
     /// It does not work alone either, or has no sense here.
     Nothing,
 }
@@ -80,16 +82,18 @@ impl Row {
     /// What it shows.
     #[must_use]
     pub fn shows(&self) -> Shows {
-        if self
-            .confined
-            .iter()
-            .any(|confined| confined.outcome.succeeded)
-        {
-            Shows::Broken
-        } else if self.alone.succeeded && !self.confined.is_empty() {
-            Shows::Held
-        } else {
-            Shows::Nothing
+        let went = |result: Went| {
+            let mut all = self.confined.iter().map(|confined| &confined.outcome);
+            all.any(|outcome| outcome.result == result)
+        };
+        if went(Went::Succeeded) {
+            return Shows::Broken;
+        }
+        match self.alone.result {
+            _ if went(Went::Unknown) => Shows::Unknown,
+            Went::Unknown => Shows::Unknown,
+            Went::Succeeded if !self.confined.is_empty() => Shows::Held,
+            Went::Succeeded | Went::Stopped => Shows::Nothing,
         }
     }
 }
@@ -118,8 +122,10 @@ pub struct Proof {
 pub enum Verdict {
     /// At least one works alone, and none got through.
     Held,
-    /// One got through.
+    /// One got through, and was seen to.
     Broken,
+    /// None was seen to get through, and of one it could not be told what came of it.
+    Unknown,
     /// This machine cannot hold it, as is known before.
     Unheld,
     /// None works alone: nothing is shown.
@@ -184,6 +190,8 @@ fn verdict(standing: &Standing, attacks: &[Row]) -> Verdict {
         Verdict::Unheld
     } else if shows(Shows::Broken) {
         Verdict::Broken
+    } else if shows(Shows::Unknown) {
+        Verdict::Unknown
     } else if shows(Shows::Held) {
         Verdict::Held
     } else {
@@ -195,14 +203,16 @@ fn verdict(standing: &Standing, attacks: &[Row]) -> Verdict {
 mod tests {
     use super::*;
 
-    fn row(alone: bool, confined: &[bool]) -> Row {
-        let outcome = |succeeded| Outcome {
-            succeeded,
+    use Went::{Stopped, Succeeded, Unknown};
+
+    fn row(alone: Went, confined: &[Went]) -> Row {
+        let outcome = |result| Outcome {
+            result,
             detail: String::new(),
         };
-        let confined = confined.iter().map(|succeeded| Confined {
+        let confined = confined.iter().map(|result| Confined {
             run: "here",
-            outcome: outcome(*succeeded),
+            outcome: outcome(*result),
         });
         Row {
             promise: Promise::P1,
@@ -215,11 +225,25 @@ mod tests {
 
     #[test]
     fn a_row_shows_only_what_was_tried_and_works() {
-        assert_eq!(row(true, &[false, false]).shows(), Shows::Held);
-        assert_eq!(row(true, &[false, true]).shows(), Shows::Broken);
-        assert_eq!(row(false, &[true]).shows(), Shows::Broken);
-        assert_eq!(row(false, &[false]).shows(), Shows::Nothing);
-        assert_eq!(row(true, &[]).shows(), Shows::Nothing);
+        for (alone, confined, shows) in [
+            (Succeeded, [Stopped, Stopped].as_slice(), Shows::Held),
+            (Succeeded, &[Stopped, Succeeded], Shows::Broken),
+            (Stopped, &[Succeeded], Shows::Broken),
+            (Stopped, &[Stopped], Shows::Nothing),
+            (Succeeded, &[], Shows::Nothing),
+            // What did not come to its end was neither stopped nor let through.
+            (Succeeded, &[Stopped, Unknown], Shows::Unknown),
+            (Succeeded, &[Unknown, Succeeded], Shows::Broken),
+            (Unknown, &[Stopped], Shows::Unknown),
+            (Unknown, &[Succeeded], Shows::Broken),
+            (Stopped, &[Unknown], Shows::Unknown),
+        ] {
+            assert_eq!(
+                row(alone, confined).shows(),
+                shows,
+                "{alone:?} {confined:?}"
+            );
+        }
     }
 
     #[test]
@@ -230,19 +254,33 @@ mod tests {
             mechanisms: Vec::new(),
             note: None,
         };
-        let held = || row(true, &[false]);
+        let held = || row(Succeeded, &[Stopped]);
         for (state, rows, wanted) in [
             (
                 State::Held,
-                vec![held(), row(false, &[false])],
+                vec![held(), row(Stopped, &[Stopped])],
                 Verdict::Held,
             ),
             (
                 State::Held,
-                vec![held(), row(true, &[true])],
+                vec![held(), row(Succeeded, &[Succeeded])],
                 Verdict::Broken,
             ),
-            (State::Held, vec![row(false, &[false])], Verdict::Unshown),
+            (
+                State::Held,
+                vec![held(), row(Succeeded, &[Unknown])],
+                Verdict::Unknown,
+            ),
+            (
+                State::Held,
+                vec![row(Succeeded, &[Unknown]), row(Succeeded, &[Succeeded])],
+                Verdict::Broken,
+            ),
+            (
+                State::Held,
+                vec![row(Stopped, &[Stopped])],
+                Verdict::Unshown,
+            ),
             (State::Held, vec![], Verdict::Unshown),
             (State::GivenUp, vec![held()], Verdict::Unheld),
             (State::Unheld, vec![held()], Verdict::Unheld),

@@ -16,6 +16,7 @@ pub(crate) mod judge;
 pub(crate) mod machine;
 pub(crate) mod misplaced;
 pub(crate) mod outside;
+pub(crate) mod patience;
 pub(crate) mod runs;
 
 use std::io;
@@ -71,7 +72,7 @@ pub enum DoctorError {
     /// Something could not be set up, looked at or taken away again.
     #[error("cannot {0}")]
     Ground(&'static str, #[source] io::Error),
-    /// The bundled server did not answer.
+    /// The bundled server did not answer, or did not end.
     #[error("the bundled server, {half}, did not answer")]
     Speak {
         /// Alone, or in which run.

@@ -17,8 +17,12 @@ use crate::probe::client::Client;
 use crate::probe::declared::{Declared, Wanted};
 use crate::probe::{Attack, Ground, Outcome, Target, server};
 
-/// How long the attacks of one run may take: a fraction of a second, but on an emulated machine.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long each step of a run may take: a fraction of a second, but on an emulated machine. After
+/// that there is no verdict.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the attacks are called that nothing is in the way of.
+const ALONE: &str = "alone";
 
 /// Bytes of memory for the run that passes them.
 const LITTLE: u64 = 96 << 20;
@@ -109,17 +113,17 @@ impl Run {
 /// Where a half could not be run to its end.
 pub async fn attack(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, DoctorError> {
     let [first, second] = runs;
-    let mut alone = started(ground, "alone", &[server::ARGUMENT]).await?;
+    let mut alone = started(ground, ALONE, &[server::ARGUMENT]).await?;
     let targets = |run: &Run| -> BTreeMap<Attack, String> {
         let target = |attack: &Attack| Some((*attack, run.target(ground, *attack)?));
         Attack::ALL.iter().filter_map(target).collect()
     };
     let mut every = targets(second);
     every.extend(targets(first));
-    let mut controls = tried(&mut alone, ground, "alone", &every).await?;
+    let mut controls = tried(&mut alone, ground, ALONE, &every).await?;
     let seen_alone = outside::look(alone.id());
-    let swelled = end::swells(&mut alone, end::SWOLLEN_ALONE).await;
-    let stayed = end::stays(alone, ground).await;
+    let swelled = in_time(ALONE, end::swells(&mut alone, end::SWOLLEN_ALONE)).await?;
+    let stayed = in_time(ALONE, end::stays(alone, ground)).await?;
     let mut rows = vec![together(ground, swelled).await?];
     let mut confined: BTreeMap<Attack, Vec<Confined>> = BTreeMap::new();
     for run in [first, second] {
@@ -133,7 +137,7 @@ pub async fn attack(ground: &Ground, runs: &[Run; 2]) -> Result<Vec<Row>, Doctor
                 .push(Confined { run, outcome });
         }
         rows.extend(outside::rows(run, &seen_alone, outside::look(client.id())));
-        let ended = end::ended(client, run, ground, &stayed).await;
+        let ended = in_time(run.name, end::ended(client, run, ground, &stayed)).await?;
         rows.extend(ended.map_err(|source| speak(run.name, source))?);
     }
     let attacks = confined.into_iter().filter_map(|(attack, confined)| {
@@ -156,15 +160,20 @@ async fn together(ground: &Ground, alone: Outcome) -> Result<Row, DoctorError> {
     let run = Run::bounded(ground)
         .map_err(|error| DoctorError::Check("the bound on memory", Box::new(error)))?;
     let mut client = started(ground, run.name, &end::words(&run, ground)).await?;
-    let confined = end::swells(&mut client, end::SWOLLEN).await;
+    let confined = in_time(run.name, end::swells(&mut client, end::SWOLLEN)).await?;
     // It may have ended.
-    let _ = client.end().await;
+    let _ = in_time(run.name, client.end()).await?;
     let text = "take more memory together than its bound";
     Ok(Row::check(Promise::R5, "take-together", text, alone, confined).in_run(run.name))
 }
 
 fn speak(half: &'static str, source: io::Error) -> DoctorError {
     DoctorError::Speak { half, source }
+}
+
+async fn in_time<T>(half: &'static str, step: impl Future<Output = T>) -> Result<T, DoctorError> {
+    let late = |_| speak(half, io::ErrorKind::TimedOut.into());
+    timeout(LIMIT, step).await.map_err(late)
 }
 
 async fn started<S: AsRef<std::ffi::OsStr>>(
@@ -174,10 +183,8 @@ async fn started<S: AsRef<std::ffi::OsStr>>(
 ) -> Result<Client, DoctorError> {
     let stderr = ground.path("run/stderr");
     let started = Client::start(ground.command(words), &stderr);
-    let in_time = timeout(LIMIT, started).await;
-    in_time
-        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-        .map_err(|source| speak(half, source))
+    let started = in_time(half, started).await?;
+    started.map_err(|source| speak(half, source))
 }
 
 /// What became of each attack, by its effect where it has one.
@@ -196,8 +203,6 @@ async fn tried(
         }
         io::Result::Ok(outcomes)
     };
-    let in_time = timeout(LIMIT, all).await;
-    in_time
-        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-        .map_err(|source| speak(half, source))
+    let all = in_time(half, all).await?;
+    all.map_err(|source| speak(half, source))
 }

@@ -227,7 +227,7 @@ impl Ground {
             attack.target(),
             Target::Fresh | Target::File | Target::Readable | Target::Moved
         );
-        if !changes || !told.succeeded {
+        if !changes || !told.succeeded() {
             return Ok(told);
         }
         if self.picture(attack) == before {

@@ -6,7 +6,7 @@
 )]
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 
 use super::files::{own, saw};
-use super::{CANARY, not};
+use super::{CANARY, not, unseen};
 
 type Got = io::Result<String>;
 
@@ -25,8 +25,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 fn spoken(mut stream: impl Read) -> Got {
     let mut text = String::new();
-    stream.read_to_string(&mut text)?;
+    stream.read_to_string(&mut text).map_err(answer)?;
     saw(&text, "spoke to it")
+}
+
+/// Whoever waited in vain was not stopped: what is planted answers at once, where it gets to run.
+fn answer(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => unseen("no answer", &error),
+        _ => error,
+    }
 }
 
 fn spoken_to(stream: UnixStream) -> Got {
@@ -57,7 +65,7 @@ pub(super) fn send_to_socket(target: &str) -> Got {
 
 pub(super) fn connect_port(target: &str) -> Got {
     let address: SocketAddr = target.parse().map_err(io::Error::other)?;
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(answer)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     spoken(stream)
 }
@@ -69,9 +77,9 @@ pub(super) fn send_datagram(target: &str) -> Got {
     // Refused at once where nobody is there.
     socket.connect(target)?;
     socket.send(b"x")?;
-    let mut answer = [0; 64];
-    let count = socket.recv(&mut answer)?;
-    let said = answer.get(..count).unwrap_or_default();
+    let mut buffer = [0; 64];
+    let count = socket.recv(&mut buffer).map_err(answer)?;
+    let said = buffer.get(..count).unwrap_or_default();
     saw(&String::from_utf8_lossy(said), "was answered")
 }
 
@@ -121,4 +129,31 @@ pub(super) fn privileged_port(_: &str) -> Got {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, Went};
+    use super::*;
+
+    struct Fails(ErrorKind);
+
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_not_answered_in_time_was_not_stopped() {
+        for (kind, went) in [
+            (ErrorKind::WouldBlock, Went::Unknown),
+            (ErrorKind::TimedOut, Went::Unknown),
+            (ErrorKind::ConnectionReset, Went::Stopped),
+        ] {
+            assert_eq!(Outcome::from(spoken(Fails(kind))).result, went, "{kind}");
+        }
+        let answered = Outcome::from(spoken(CANARY.as_bytes()));
+        assert_eq!(answered.result, Went::Succeeded);
+    }
 }

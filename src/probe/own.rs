@@ -19,7 +19,7 @@ use nix::unistd::{geteuid, getgroups, getpid, getppid, getsid};
 use serde::{Deserialize, Serialize};
 
 use super::files::saw;
-use super::{VARIABLE, not};
+use super::{VARIABLE, not, unseen};
 
 type Got = io::Result<String>;
 
@@ -52,14 +52,23 @@ impl Bounds {
     }
 }
 
+/// What the kernel says of this process. One that cannot look has not been stopped.
+fn told(path: &str) -> io::Result<String> {
+    fs::read_to_string(path).map_err(|error| unseen("it cannot look", &error))
+}
+
+fn unreadable() -> io::Error {
+    unseen("it cannot tell", &not("what it reads is something else"))
+}
+
 /// A line of `/proc/self/status`.
 fn status(key: &str) -> io::Result<String> {
-    let text = fs::read_to_string("/proc/self/status")?;
+    let text = told("/proc/self/status")?;
     let found = text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         (name == key).then(|| value.trim().to_owned())
     });
-    found.ok_or_else(|| not("no such line"))
+    found.ok_or_else(unreadable)
 }
 
 /// How many system-call filters this process is under.
@@ -67,7 +76,7 @@ fn status(key: &str) -> io::Result<String> {
 /// # Errors
 /// What the system says.
 pub fn filters() -> io::Result<u64> {
-    status("Seccomp_filters")?.parse().map_err(io::Error::other)
+    status("Seccomp_filters")?.parse().map_err(|_| unreadable())
 }
 
 /// What the very first instructions of this program found.
@@ -115,10 +124,11 @@ pub(super) fn unnamed_variable(target: &str) -> Got {
 
 /// Beyond the three, and the one that lists them.
 pub(super) fn inherited_descriptor(_: &str) -> Got {
-    for entry in fs::read_dir("/proc/self/fd")? {
-        let entry = entry?;
+    let cannot = |error| unseen("it cannot look", &error);
+    for entry in fs::read_dir("/proc/self/fd").map_err(cannot)? {
+        let entry = entry.map_err(cannot)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let number: u32 = name.parse().map_err(io::Error::other)?;
+        let number: u32 = name.parse().map_err(|_| unreadable())?;
         let leads = fs::read_link(entry.path()).unwrap_or_default();
         if number > 2 && !leads.ends_with("fd") {
             return Ok(format!("number {number}"));
@@ -146,7 +156,7 @@ pub(super) fn foreign_session(_: &str) -> Got {
 
 pub(super) fn open_umask(_: &str) -> Got {
     let mask = status("Umask")?;
-    let bits = u32::from_str_radix(&mask, 8).map_err(io::Error::other)?;
+    let bits = u32::from_str_radix(&mask, 8).map_err(|_| unreadable())?;
     if bits & 0o077 == 0o077 {
         Err(not("it is closed"))
     } else {
@@ -155,7 +165,7 @@ pub(super) fn open_umask(_: &str) -> Got {
 }
 
 pub(super) fn ignored_signal(_: &str) -> Got {
-    let mask = u64::from_str_radix(&status("SigIgn")?, 16).map_err(io::Error::other)?;
+    let mask = u64::from_str_radix(&status("SigIgn")?, 16).map_err(|_| unreadable())?;
     if mask & IGNORED == IGNORED {
         Ok("it does".to_owned())
     } else {
@@ -165,12 +175,12 @@ pub(super) fn ignored_signal(_: &str) -> Got {
 
 /// The field `tty_nr` of `proc_pid_stat(5)`, the fifth after the name.
 pub(super) fn has_terminal(_: &str) -> Got {
-    let stat = fs::read_to_string("/proc/self/stat")?;
+    let stat = told("/proc/self/stat")?;
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     match rest.split_whitespace().nth(4) {
         Some("0") => Err(not("it has none")),
         Some(_) => Ok("it has".to_owned()),
-        None => Err(not("its state does not read")),
+        None => Err(unreadable()),
     }
 }
 
@@ -218,7 +228,8 @@ pub(super) fn roots_groups(_: &str) -> Got {
 /// The name of the outside's namespace, as its link has it, is the target.
 pub(super) fn shares_namespace(target: &str) -> Got {
     let kind = target.split(':').next().unwrap_or_default();
-    let own = fs::read_link(Path::new("/proc/self/ns").join(kind))?;
+    let own = fs::read_link(Path::new("/proc/self/ns").join(kind))
+        .map_err(|error| unseen("it cannot look", &error))?;
     if own == Path::new(target) {
         Ok("the same".to_owned())
     } else {
@@ -238,7 +249,7 @@ pub(super) fn fewer_filters(target: &str) -> Got {
 }
 
 pub(super) fn nested_namespaces(_: &str) -> Got {
-    let text = fs::read_to_string("/proc/sys/user/max_user_namespaces")?;
+    let text = told("/proc/sys/user/max_user_namespaces")?;
     match text.trim() {
         "0" => Err(not("none")),
         count => Ok(format!("{count} of them")),
@@ -247,8 +258,8 @@ pub(super) fn nested_namespaces(_: &str) -> Got {
 
 pub(super) fn many_watches(target: &str) -> Got {
     let bound = Bounds::told(target)?.watches;
-    let text = fs::read_to_string("/proc/sys/user/max_inotify_watches")?;
-    let found: u64 = text.trim().parse().map_err(io::Error::other)?;
+    let text = told("/proc/sys/user/max_inotify_watches")?;
+    let found: u64 = text.trim().parse().map_err(|_| unreadable())?;
     if found > bound {
         Ok(format!("{found} paths"))
     } else {
@@ -277,7 +288,7 @@ struct Mounted {
 }
 
 fn mounts() -> io::Result<Vec<Mounted>> {
-    let text = fs::read_to_string("/proc/self/mountinfo")?;
+    let text = told("/proc/self/mountinfo")?;
     let parsed = |line: &str| {
         let (own, _) = line.split_once(" - ")?;
         let mut words = own.split(' ').skip(4);

@@ -16,7 +16,7 @@ use crate::declaration::Network;
 use crate::error::Error;
 use crate::probe::client::Client;
 use crate::probe::declared::{Declared, Wanted};
-use crate::probe::{Attack, Ground, Outcome, server};
+use crate::probe::{Attack, Ground, Outcome, Went, server};
 
 /// The attacks that it shows.
 const SHOWN: [Attack; 7] = [
@@ -64,7 +64,7 @@ impl Row {
     /// Whether the attack works at all and was stopped by the confinement.
     #[must_use]
     pub fn held(&self) -> bool {
-        self.alone.succeeded && !self.confined.succeeded
+        self.alone.succeeded() && self.confined.result == Went::Stopped
     }
 }
 

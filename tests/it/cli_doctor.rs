@@ -89,7 +89,7 @@ fn without_namespaces_it_says_what_is_not_held_and_what_would_change_that() {
         let attacks = promise["attacks"].as_array().unwrap();
         let through = attacks.iter().any(|attack| {
             let runs = attack["confined"].as_array().unwrap();
-            runs.iter().any(|run| run["succeeded"] == true)
+            runs.iter().any(|run| run["result"] == "succeeded")
         });
         assert_eq!(through, promise["verdict"] == "unheld", "{promise}");
     }

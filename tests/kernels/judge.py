@@ -64,7 +64,7 @@ def judged(row, found, unable):
     for promise in doctor["promises"]:
         through = [
             f"{attack['text']} ({seen['run']}: {seen['detail']})"
-            for attack in promise["attacks"] for seen in attack["confined"] if seen["succeeded"]
+            for attack in promise["attacks"] for seen in attack["confined"] if seen["result"] == "succeeded"
         ]
         if promise["verdict"] == "broken":
             wrong.append(f"{promise['id']} broken: {'; '.join(through)}")
@@ -73,6 +73,8 @@ def judged(row, found, unable):
             wrong.append(f"{promise['id']} is not held, and no attack got through")
         if promise["verdict"] == "unshown":
             wrong.append(f"{promise['id']}: no attack works alone")
+        if promise["verdict"] == "unknown":
+            wrong.append(f"{promise['id']}: an attack was not seen to its end")
     sound = refused == "-" and unheld == "-"
     if (code == 0) != sound:
         wrong.append(f"doctor ended with {code}")
