@@ -126,6 +126,40 @@ fn r3_has_no_capability_and_says_what_stays() {
     }
 }
 
+/// No FIFO opens there; what shows all the same is said, before the start, on the page and in the
+/// receipt, and each of it does show.
+#[test]
+fn p7_says_what_shows_and_opens_no_fifo() {
+    let context = TestContext::ordinary();
+    let fifo = context.path("outside/fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fs::set_permissions(&fifo, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let opens = Attack::new(&context, &["fifo", &at(&fifo)]);
+    assert!(opens.alone().got);
+    assert!(!opens.confined_without_namespaces().got);
+    let file = context.make_file("outside/file", "kept");
+    for words in [&["see", &at(&file)][..], &["read", "@/proc/self/mountinfo"]] {
+        let shows = Attack::new(&context, words).confined_without_namespaces();
+        assert!(shows.got, "{words:?} is claimed to show: {}", shows.detail);
+    }
+    let words = "no FIFO outside opens; namespaces are refused here, so names, kinds, sizes, times \
+                 and attributes of files outside show, and the mounts";
+    let all = standings(&context);
+    assert_eq!(state(&all, "P7"), "given-up");
+    assert_eq!(note(&all, "P7"), words);
+    let page = context.without_namespaces(&["explain", "probe"]).output();
+    let page = stdout(&page.unwrap());
+    let page: Vec<&str> = page.split_whitespace().collect();
+    assert!(page.join(" ").contains(words), "{page:?}");
+    let run = context.without_namespaces(&["run", "probe", "--receipt", "receipt"]);
+    let mut host = Host::start(run);
+    host.message();
+    host.end();
+    let receipt = fs::read_to_string(context.path("work/receipt")).unwrap();
+    let receipt: Value = serde_json::from_str(&receipt).unwrap();
+    assert_eq!(standing(&receipt["promises"], "P7"), standing(&all, "P7"));
+}
+
 /// Its own sockets are closed with all others, below Landlock ABI 9: said before the start, on the
 /// page too, and true.
 #[test]
