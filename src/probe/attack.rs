@@ -37,6 +37,8 @@ pub enum Target {
     ReadableSocket,
     /// A directory in the person's home.
     Keys,
+    /// An empty one.
+    Directory,
     /// A FIFO of the person's.
     Fifo,
     /// A socket of the person's, as of an agent or a container engine.
@@ -130,7 +132,12 @@ attacks! {
     Overwrite, P2, T::File, files::overwrite, None, "overwrite a file outside";
     Truncate, P2, T::File, files::truncate, None, "truncate a file outside";
     MakeDirectory, P2, T::Fresh, files::make_directory, None, "make a directory in the home";
+    MakeFile, P2, T::Fresh, files::mknod_file, None, "make a file in the home, and not open it";
+    MakeFifo, P2, T::Fresh, files::mknod_fifo, None, "make a FIFO in the home";
+    MakeSocket, P2, T::Fresh, files::mknod_socket, None, "make a socket in the home";
+    MakeLink, P2, T::Fresh, files::make_link, None, "make a link in the home";
     Remove, P2, T::File, files::remove, None, "remove a file outside";
+    RemoveDirectory, P2, T::Directory, files::remove_directory, None, "remove a directory outside";
     Rename, P2, T::Moved, files::rename, None, "rename a file outside";
     LinkFrom, P2, T::File, files::link_from, None, "link a file outside into its own home";
     OverwriteReadable, P2, T::Readable, files::overwrite, None, "overwrite what it may read";
@@ -140,11 +147,14 @@ attacks! {
     ChangeTime, P3, T::File, files::change_time, None, "change a file's time outside";
     ChangeOwner, P3, T::File, files::change_owner, None, "change a file's group outside";
     ChangeAttribute, P3, T::File, files::change_attribute, None, "change a file's attributes outside";
+    FileFlags, P3, T::Nothing, files::file_flags, Some(M::MountNamespace), "change a file's flags by descriptor";
     ChangeModeReadable, P3, T::Readable, files::change_mode, None, "change the mode of what it may read";
     ChangeTimeReadable, P3, T::Readable, files::change_time, None, "change the time of what it may read";
     ExecuteOutside, P4, T::Program, files::execute, None, "execute a program outside";
     ExecuteReadable, P4, T::ReadableProgram, files::execute, None, "execute what it may only read";
     GainPrivilege, P4, T::Nothing, own::new_privileges, None, "gain privilege by executing";
+    SetUidBit, P4, T::Nothing, files::set_uid_bit, None, "make a program of its own set-uid";
+    SetGidBit, P4, T::Nothing, files::set_gid_bit, Some(M::SeccompNoSetGid), "make a program of its own set-gid";
     SetUidMount, P4, T::Nothing, own::set_uid_mount, Some(M::MountNamespace), "find a mount that honours set-uid";
     OpenTerminal, P5, T::Nothing, files::open_terminal, None, "open a terminal";
     MakeDevice, P5, T::Nothing, files::make_device, None, "make a device in its own home";
@@ -166,6 +176,7 @@ attacks! {
     CallersSession, E3, T::Nothing, own::foreign_session, None, "be in the caller's session";
     OpenUmask, E3, T::Nothing, own::open_umask, None, "have an open umask";
     IgnoredSignal, E3, T::Nothing, own::ignored_signal, None, "ignore a signal from its start";
+    BlockedSignal, E3, T::Nothing, own::blocked_signal, None, "start with a signal blocked";
     SignalStarter, R1, T::Nothing, processes::signal_starter, Some(M::LandlockScopes), "signal the process that started it";
     SignalVictim, R1, T::Victim, processes::signal, None, "signal a process of yours";
     SeeVictim, R1, T::Victim, processes::see, None, "read a process's command line";
@@ -194,6 +205,7 @@ attacks! {
     Unshare, R4, T::Nothing, processes::unshare, None, "call unshare at all";
     Personality, R4, T::Nothing, processes::personality, None, "change its personality";
     UnlistedCall, R4, T::Nothing, processes::unlisted_call, None, "make a call that is on no list";
+    StackProtocol, R4, T::Nothing, network::stacked, None, "stack a protocol of the kernel's on TCP";
     FewerFilters, R4, T::Filters, own::fewer_filters, None, "be under fewer filters than planned";
     NestedNamespaces, R4, T::Nothing, own::nested_namespaces, Some(M::UserNamespace), "be allowed namespaces of its own";
     TakeMemory, R5, T::Limits, processes::take_memory, None, "take more memory than its bound";
@@ -220,6 +232,7 @@ attacks! {
     EventSocket, N3, T::Nothing, network::uevent, None, "open a netlink socket that is not for routes";
     StreamProtocol, N3, T::Nothing, network::mptcp, None, "open a socket of a protocol that passes port rules";
     PrivilegedPort, N3, T::Nothing, network::privileged_port, None, "take a privileged port";
+    FastOpen, N4, T::Nothing, network::fast_open, None, "connect with the first data, past port rules";
     StartedByPath, S1, T::Nothing, own::started_by_path, None, "be executed by its path";
     StartedUnconfined, S2, T::Nothing, own::started_unconfined, None, "run before it is confined";
 }

@@ -121,6 +121,7 @@ impl Declared {
             locked: lowered.limits.memlock,
             temporary: namespaces.map_or(u64::MAX, |own| own.memory),
             watches: namespaces.map_or(u64::MAX, |own| u64::from(own.inotify_watches)),
+            instances: namespaces.map_or(u64::MAX, |own| u64::from(own.inotify_instances)),
         }
     }
 }

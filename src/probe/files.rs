@@ -91,8 +91,33 @@ pub(super) fn make_directory(target: &str) -> Got {
     fs::create_dir(target).map(|()| "made it".to_owned())
 }
 
+/// To make one takes another right than to write it.
+pub(super) fn mknod_file(target: &str) -> Got {
+    mknod(target, SFlag::S_IFREG, Mode::S_IRWXU, 0)?;
+    Ok("made it".to_owned())
+}
+
+pub(super) fn mknod_fifo(target: &str) -> Got {
+    mkfifo(target, Mode::S_IRWXU)?;
+    Ok("made it".to_owned())
+}
+
+/// As a node: where no socket can be opened, one can still be made.
+pub(super) fn mknod_socket(target: &str) -> Got {
+    mknod(target, SFlag::S_IFSOCK, Mode::S_IRWXU, 0)?;
+    Ok("made it".to_owned())
+}
+
+pub(super) fn make_link(target: &str) -> Got {
+    symlink(".", target).map(|()| "made it".to_owned())
+}
+
 pub(super) fn remove(target: &str) -> Got {
     fs::remove_file(target).map(|()| "removed it".to_owned())
+}
+
+pub(super) fn remove_directory(target: &str) -> Got {
+    fs::remove_dir(target).map(|()| "removed it".to_owned())
 }
 
 /// A file and its new name, a line each.
@@ -143,6 +168,41 @@ pub(super) fn change_attribute(target: &str) -> Got {
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::setxattr(target, "user.probe", b"x", flags)?;
     Ok("changed it".to_owned())
+}
+
+/// Of a file of its own, which is the call that reaches every file that it may read.
+pub(super) fn file_flags(_: &str) -> Got {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    let path = fresh("flagged")?;
+    let file = fs::File::create(&path)?;
+    let changed =
+        ioctl_getflags(&file).and_then(|flags| ioctl_setflags(&file, flags.union(IFlags::NODUMP)));
+    fs::remove_file(path)?;
+    changed?;
+    Ok("changed them".to_owned())
+}
+
+pub(super) fn set_uid_bit(_: &str) -> Got {
+    set_id(0o4700)
+}
+
+pub(super) fn set_gid_bit(_: &str) -> Got {
+    set_id(0o2710)
+}
+
+/// In its own home: whoever is let execute it there runs it as its owner.
+fn set_id(mode: u32) -> Got {
+    let path = fresh("set-id")?;
+    let file = fs::File::create(&path)?;
+    let changed = file
+        .set_permissions(PermissionsExt::from_mode(mode))
+        .and_then(|()| file.metadata());
+    fs::remove_file(path)?;
+    if changed?.permissions().mode() & 0o7777 == mode {
+        Ok("made it".to_owned())
+    } else {
+        Err(not("the bit was dropped"))
+    }
 }
 
 pub(super) fn execute(target: &str) -> Got {

@@ -97,7 +97,7 @@ impl Ground {
     /// What the system says.
     pub fn plant(&self) -> io::Result<()> {
         for name in ["home/fresh", "home/moved-away"] {
-            match fs::metadata(self.path(name)) {
+            match fs::symlink_metadata(self.path(name)) {
                 Ok(found) if found.is_dir() => fs::remove_dir(self.path(name))?,
                 Ok(_) => fs::remove_file(self.path(name))?,
                 Err(_) => {}
@@ -117,6 +117,10 @@ impl Ground {
             write(&self.path(name), "#!/bin/sh\nexit 0\n", 0o755)?;
         }
         files::make_fifo(&self.path("home/fifo"))?;
+        match fs::create_dir(self.path("home/empty")) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
         // What is done to them after this has another time, on kernels with coarse ones too.
         thread::sleep(TICK);
         Ok(())
@@ -150,13 +154,15 @@ impl Ground {
         }
     }
 
-    /// This program as a host starts it: in the host's directory, with a variable, a descriptor
-    /// and an ignored signal that are none of the server's, and an open umask.
+    /// This program as a host starts it: in the host's directory, with a variable, a descriptor, an
+    /// ignored signal and a blocked one that are none of the server's, and an open umask.
     #[must_use]
     pub fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", "trap '' USR2; umask 022; exec \"$0\" \"$@\""])
+            .arg(&self.program)
+            .arg(server::HOST)
             .arg(&self.program)
             .args(words)
             .current_dir(self.path("work"))
@@ -185,6 +191,7 @@ impl Ground {
             Target::ReadableProgram => at("read/program"),
             Target::ReadableSocket => at("read/socket"),
             Target::Keys => at("home/.ssh"),
+            Target::Directory => at("home/empty"),
             Target::Fifo => at("home/fifo"),
             Target::Socket => at("run/agent.sock"),
             Target::Datagram => at("run/log.sock"),
@@ -204,7 +211,9 @@ impl Ground {
     #[must_use]
     pub fn picture(&self, attack: Attack) -> Picture {
         let path = match attack.target() {
-            Target::Fresh | Target::File | Target::Readable => self.target(attack)?,
+            Target::Fresh | Target::File | Target::Readable | Target::Directory => {
+                self.target(attack)?
+            }
             Target::Moved => self.target(attack)?.lines().next()?.to_owned(),
             _ => return None,
         };
@@ -225,7 +234,7 @@ impl Ground {
     pub fn judged(&self, attack: Attack, before: Picture, told: Outcome) -> io::Result<Outcome> {
         let changes = matches!(
             attack.target(),
-            Target::Fresh | Target::File | Target::Readable | Target::Moved
+            Target::Fresh | Target::File | Target::Readable | Target::Moved | Target::Directory
         );
         if !changes || !told.succeeded() {
             return Ok(told);

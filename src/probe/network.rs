@@ -8,12 +8,16 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram, UnixStream};
 use std::time::Duration;
 
-use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, send, setsockopt, socket, sockopt,
+};
 
 use super::files::{own, saw};
 use super::{CANARY, not, unseen};
@@ -117,6 +121,29 @@ pub(super) fn mptcp(_: &str) -> Got {
     let protocol = Some(ipproto::MPTCP);
     socket_with(AddressFamily::INET, SocketType::STREAM, flags, protocol)?;
     Ok("opened one".to_owned())
+}
+
+/// With the flag that a connection is made by (`MSG_FASTOPEN`), on sockets that need none.
+pub(super) fn fast_open(_: &str) -> Got {
+    let (socket, _other) = UnixStream::pair()?;
+    let flag = MsgFlags::from_bits_retain(0x2000_0000);
+    send(socket.as_raw_fd(), b"x", flag)?;
+    Ok("sent it".to_owned())
+}
+
+/// The kernel need not have it, and says so; the filter says something else.
+pub(super) fn stacked(_: &str) -> Got {
+    let stream = socket(
+        AddressFamily::Inet,
+        SockType::Stream,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )?;
+    match setsockopt(&stream, sockopt::TcpUlp::default(), b"tls") {
+        Err(errno @ Errno::EPERM) => Err(errno.into()),
+        Err(errno) => Ok(format!("the kernel looked at it: {errno}")),
+        Ok(()) => Ok("it was done".to_owned()),
+    }
 }
 
 /// Any that is free.

@@ -43,6 +43,8 @@ pub struct Bounds {
     pub temporary: u64,
     /// Paths that may be watched.
     pub watches: u64,
+    /// Watches that may be opened.
+    pub instances: u64,
 }
 
 impl Bounds {
@@ -173,6 +175,13 @@ pub(super) fn ignored_signal(_: &str) -> Got {
     }
 }
 
+pub(super) fn blocked_signal(_: &str) -> Got {
+    match status("SigBlk")?.trim_start_matches('0') {
+        "" => Err(not("there is none")),
+        mask => Ok(format!("those of {mask}")),
+    }
+}
+
 /// The field `tty_nr` of `proc_pid_stat(5)`, the fifth after the name.
 pub(super) fn has_terminal(_: &str) -> Got {
     let stat = told("/proc/self/stat")?;
@@ -257,14 +266,20 @@ pub(super) fn nested_namespaces(_: &str) -> Got {
 }
 
 pub(super) fn many_watches(target: &str) -> Got {
-    let bound = Bounds::told(target)?.watches;
-    let text = told("/proc/sys/user/max_inotify_watches")?;
-    let found: u64 = text.trim().parse().map_err(|_| unreadable())?;
-    if found > bound {
-        Ok(format!("{found} paths"))
-    } else {
-        Err(not("it is bounded"))
+    let Bounds {
+        watches, instances, ..
+    } = Bounds::told(target)?;
+    for (setting, bound) in [
+        ("max_inotify_watches", watches),
+        ("max_inotify_instances", instances),
+    ] {
+        let text = told(&format!("/proc/sys/user/{setting}"))?;
+        let found: u64 = text.trim().parse().map_err(|_| unreadable())?;
+        if found > bound {
+            return Ok(format!("{setting} is {found}"));
+        }
     }
+    Err(not("it is bounded"))
 }
 
 pub(super) fn boundless_temporary(target: &str) -> Got {

@@ -4,13 +4,17 @@
     reason = "the bundled server looks at where it runs"
 )]
 
-use std::ffi::OsString;
+use std::convert::Infallible;
+use std::ffi::{CString, OsString};
 use std::io::{self, BufRead, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::execv;
 use serde_json::{Value, json};
 
 use super::attack::Attack;
@@ -22,6 +26,8 @@ use crate::surface::{Kind, Surface};
 pub const ARGUMENT: &str = "__server";
 /// The hidden command that stays, in a session of its own, with a lock on the file named after it.
 pub const STAY: &str = "__stay";
+/// The hidden command that blocks a signal, which a shell cannot, and executes what is named after it.
+pub const HOST: &str = "__host";
 /// The hidden command that takes memory and keeps it until its input ends.
 const SWELL: &str = "__swell";
 /// Bytes that one of them takes, and how many there are.
@@ -36,8 +42,24 @@ pub fn hidden(words: &[OsString]) -> Option<ExitCode> {
     match words {
         [_, command] if command == ARGUMENT => Some(main()),
         [_, command] if command == SWELL => Some(swell()),
+        [_, command, words @ ..] if command == HOST => Some(host(words)),
         [_, command, lock] if command == STAY => Some(stay(&lock.to_string_lossy())),
         _ => None,
+    }
+}
+
+fn host(words: &[OsString]) -> ExitCode {
+    let execute = || -> io::Result<Infallible> {
+        SigSet::from(Signal::SIGUSR1).thread_block()?;
+        let words = words.iter().map(|word| CString::new(word.as_bytes()));
+        let words = words.collect::<Result<Vec<_>, _>>()?;
+        let program = words.first().ok_or(io::ErrorKind::InvalidInput)?;
+        // Not by the library's own way, which unblocks.
+        Ok(execv(program, &words)?)
+    };
+    match execute() {
+        Ok(never) => match never {},
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
