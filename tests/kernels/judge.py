@@ -1,6 +1,6 @@
 """Compares what was said on one kernel with what is expected of it, and prints table rows.
 
-judge.py EXPECTED UNABLE KERNEL VARIANT LOG
+judge.py EXPECTED UNABLE KERNEL VARIANT USERS LOG
 UNABLE lists the attacks that cannot be tried on a variant, each with the reason.
 Exit code: 0 as expected, 1 not.
 """
@@ -96,13 +96,13 @@ def judged(row, found, unable):
 
 
 def main():
-    expected, unable, kernel, variant, log = sys.argv[1:]
+    expected, unable, kernel, variant, users, log = sys.argv[1:]
     found = said(open(log, errors="replace").read())
     failed = False
     rows = [line.rstrip("\n").split("\t") for line in open(unable) if not line.startswith("#")]
     for line in open(expected):
         row = line.rstrip("\n").split("\t")
-        if line.startswith("#") or row[:2] != [kernel, variant]:
+        if line.startswith("#") or row[:2] != [kernel, variant] or row[2] not in users.split(","):
             continue
         names = {name for of, user, name, _ in rows if of == variant and user in (row[2], "all")}
         cells, wrong = judged(row, found, names)
