@@ -53,6 +53,36 @@ pub(super) fn missed(call: &Call, memory: &impl Memory) -> Option<(Vec<Target>, 
     (!targets.is_empty()).then_some((targets, errno))
 }
 
+/// A connection that a call began and did not wait for: the socket, and what was wanted.
+pub(super) fn begun(call: &Call, memory: &impl Memory) -> Option<(u64, Target)> {
+    let [descriptor, at, length, ..] = call.arguments;
+    let errno = i32::try_from(call.answer.saturating_neg()).ok()?;
+    if call.number != libc::SYS_connect || Errno::from_raw(errno) != Errno::EINPROGRESS {
+        return None;
+    }
+    let target = spoken_to(memory, at, length).pop()?;
+    Some((memory.socket(int(descriptor))?, target))
+}
+
+/// What became of a connection that was begun, where the server asks (`SO_ERROR`, `socket(7)`): the
+/// socket, and the error that it was told.
+pub(super) fn came_to(call: &Call, memory: &impl Memory) -> Option<(u64, Errno)> {
+    let [descriptor, level, option, at, ..] = call.arguments;
+    let asks = call.number == libc::SYS_getsockopt
+        && int(level) == libc::SOL_SOCKET
+        && int(option) == libc::SO_ERROR;
+    if !asks || call.answer != 0 {
+        return None;
+    }
+    let errno = i32::from_ne_bytes(memory.bytes(at, 4)?.try_into().ok()?);
+    let errno = Errno::from_raw(errno);
+    matches!(
+        errno,
+        Errno::ECONNREFUSED | Errno::ENETUNREACH | Errno::EHOSTUNREACH
+    )
+    .then_some((memory.socket(int(descriptor))?, errno))
+}
+
 /// The size that was asked for by a call for memory; nothing where it is another call.
 fn wanted_memory(call: &Call) -> Option<u64> {
     match call.number {

@@ -15,6 +15,10 @@ impl Memory for Fake {
         self.0.get(&address).cloned()
     }
 
+    fn socket(&self, descriptor: i32) -> Option<u64> {
+        (descriptor == 5).then_some(4_711)
+    }
+
     fn leads_to(&self, descriptor: i32) -> Option<PathBuf> {
         (descriptor == 7).then(|| "/held".into())
     }
@@ -153,4 +157,44 @@ fn an_answer_is_no_refusal() {
     for answer in [0, 3, -512, i64::MIN] {
         assert_eq!(missed(&call(answer), &Fake::default()), None);
     }
+}
+
+/// Node, Go, asyncio and whoever sets a time-out learn later what came of a connection.
+#[test]
+fn a_connection_that_is_not_waited_for() {
+    let mut address = vec![2, 0, 0x15, 0x38, 127, 0, 0, 1];
+    address.resize(16, 0);
+    let memory = |error: i32| {
+        let told = error.to_ne_bytes().to_vec();
+        Fake([(64, address.clone()), (128, told)].into())
+    };
+    let call = |number, arguments, answer| Call {
+        number,
+        arguments,
+        answer,
+    };
+    let connect = |socket, answer| call(libc::SYS_connect, [socket, 64, 16, 0, 0, 0], answer);
+    let wanted = Target::Remote(IpAddr::from([127, 0, 0, 1]), 5432);
+    let in_progress = i64::from(libc::EINPROGRESS).saturating_neg();
+    assert_eq!(
+        begun(&connect(5, in_progress), &memory(0)),
+        Some((4_711, wanted))
+    );
+    assert_eq!(begun(&connect(5, 0), &memory(0)), None);
+    assert_eq!(begun(&connect(6, in_progress), &memory(0)), None);
+    let asks = |option| {
+        let level = u64::from(libc::SOL_SOCKET.unsigned_abs());
+        call(libc::SYS_getsockopt, [5, level, option, 128, 0, 0], 0)
+    };
+    let error = u64::from(libc::SO_ERROR.unsigned_abs());
+    for (told, errno) in [
+        (libc::ECONNREFUSED, Some(Errno::ECONNREFUSED)),
+        (libc::ENETUNREACH, Some(Errno::ENETUNREACH)),
+        (0, None),
+        (libc::EPIPE, None),
+    ] {
+        let wanted = errno.map(|errno| (4_711, errno));
+        assert_eq!(came_to(&asks(error), &memory(told)), wanted, "{told}");
+    }
+    assert_eq!(came_to(&asks(3), &memory(libc::ECONNREFUSED)), None);
 }

@@ -33,7 +33,7 @@ pub(super) fn findings(judge: &Judge<'_>, end: End) -> Vec<Finding> {
         found.retain(|finding| finding.ours);
     } else {
         for finding in &mut found {
-            finding.cause = decides(finding, said, end) || names(said, finding);
+            finding.cause |= decides(finding, said, end) || names(said, finding);
         }
         found.extend(over_memory(judge, &found));
         let told = [missing::certificates(judge, &found), missing::build(judge)];
@@ -112,6 +112,8 @@ fn decides(finding: &Finding, said: &Said<'_>, end: End) -> bool {
     match finding.kind {
         What::Port | What::Limit | What::Namespace => true,
         What::Host => said.network() || (finding.ours && end == End::Mute),
+        // Most do without, but for those that say it.
+        What::Path => finding.right == Some("watch") && said.watches(),
         _ => false,
     }
 }

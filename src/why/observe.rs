@@ -86,6 +86,8 @@ pub(crate) struct Observer {
     /// Stopped before whoever made them was heard of.
     early: Vec<Pid>,
     found: HashMap<(Target, i32, Rc<[String]>), usize>,
+    /// Connections that were begun and not waited for, by their sockets.
+    begun: HashMap<u64, Target>,
     trace: Trace,
     count: u64,
 }
@@ -224,10 +226,19 @@ impl Observer {
         let Some(call) = tracee::returned(pid, first) else {
             return;
         };
-        if let Some((targets, errno)) = call::missed(&call, &Stopped(pid)) {
+        let memory = Stopped(pid);
+        if let Some((targets, errno)) = call::missed(&call, &memory) {
             for target in targets {
                 self.keep(target, errno, &by);
             }
+        } else if let Some((socket, target)) = call::begun(&call, &memory) {
+            if self.begun.len() < KEPT {
+                self.begun.insert(socket, target);
+            }
+        } else if let Some((socket, errno)) = call::came_to(&call, &memory)
+            && let Some(target) = self.begun.remove(&socket)
+        {
+            self.keep(target, errno, &by);
         }
     }
 

@@ -128,7 +128,9 @@ fn in_home(
     if inside.as_os_str().is_empty() || inside.starts_with("tmp") {
         return None;
     }
-    let kind = world::kind(&counterpart)?;
+    let Some(kind) = world::kind(&counterpart) else {
+        return in_neither(judge, path, inside, intent);
+    };
     let there = world::resolved(&counterpart)?;
     if !matches!(kind, Kind::File | Kind::Directory) || !world::may(&there, AccessFlags::R_OK) {
         return None;
@@ -157,6 +159,17 @@ fn in_home(
         }
     }
     Some(finding)
+}
+
+/// A file of its home that the person does not have either, where the server itself names it.
+fn in_neither(judge: &Judge<'_>, path: &Path, inside: &Path, intent: Intent) -> Option<Finding> {
+    let short = format!("~/{}", inside.display());
+    if !judge.said.names(path) && !judge.said.has_word(&short) {
+        return None;
+    }
+    let note = "its HOME is a private one, and neither that nor yours has it; no flag brings it: \
+                put it there, it stays";
+    Some(wanted(path, intent, note).outside_too().cause())
 }
 
 /// The flags that let a server find a file of the person's home.

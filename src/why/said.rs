@@ -122,6 +122,12 @@ impl<'a> Said<'a> {
         NETWORK.iter().any(|word| text.contains(word))
     }
 
+    /// Whether it speaks of watching files.
+    pub(super) fn watches(&self) -> bool {
+        let text = self.lines.join("\n").to_lowercase();
+        ["watch", "inotify"].iter().any(|word| text.contains(word))
+    }
+
     /// A bound that we ended it for: what was said of that.
     pub(super) fn over(&self, what: &str) -> bool {
         let ours = [

@@ -67,6 +67,8 @@ pub(super) trait Memory {
     fn bytes(&self, address: u64, count: usize) -> Option<Vec<u8>>;
     /// Bytes up to a zero.
     fn text(&self, address: u64) -> Option<Vec<u8>>;
+    /// The number of the socket that a descriptor is, one on the whole machine.
+    fn socket(&self, descriptor: i32) -> Option<u64>;
     /// The path that a descriptor leads to.
     fn leads_to(&self, descriptor: i32) -> Option<PathBuf>;
     /// The working directory.
@@ -115,6 +117,12 @@ impl Memory for Stopped {
             text.extend(bytes);
         }
         None
+    }
+
+    fn socket(&self, descriptor: i32) -> Option<u64> {
+        let led = fs::read_link(format!("/proc/{}/fd/{descriptor}", self.0)).ok()?;
+        let number = led.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        number.parse().ok()
     }
 
     fn leads_to(&self, descriptor: i32) -> Option<PathBuf> {

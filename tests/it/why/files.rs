@@ -101,6 +101,50 @@ fn a_configuration_in_the_real_home_of_a_server_that_keeps_files() {
     assert!(works(&context));
 }
 
+/// Nobody has it: where it is looked for is told, in whatever words the server names it.
+#[test]
+fn a_configuration_that_is_nowhere() {
+    for named in [
+        "path",
+        "'no configuration at ~/.config/weather/config.json'",
+    ] {
+        let context = TestContext::ordinary();
+        let first = format!(
+            "path = os.path.expanduser('~/.config/weather/config.json')\n\
+             try: open(path)\nexcept OSError: sys.exit({named})"
+        );
+        python(&context, &[], &first);
+        assert!(!works(&context));
+        let report = why(&context);
+        let finding = &report["findings"][0];
+        let inside = finding["what"].as_str().unwrap();
+        assert!(
+            inside.ends_with("/.config/weather/config.json"),
+            "{report:#}"
+        );
+        assert_eq!(causes(&report).len(), 1, "{report:#}");
+        assert_eq!(
+            (&finding["ours"], &finding["flags"]),
+            (&json!(false), &json!([])),
+            "{report:#}"
+        );
+        // As it says: put there, it stays.
+        let file = Path::new(inside);
+        let private = context.path("home/.supervisor/home");
+        let below = file.strip_prefix(&private).unwrap();
+        context.make_directory(&format!(
+            "home/.supervisor/home/{}",
+            below.parent().unwrap().parent().unwrap().display()
+        ));
+        context.make_directory(&format!(
+            "home/.supervisor/home/{}",
+            below.parent().unwrap().display()
+        ));
+        context.make_file(&format!("home/.supervisor/home/{}", below.display()), "{}");
+        assert!(works(&context), "{report:#}");
+    }
+}
+
 #[test]
 fn modules_beside_its_script() {
     let context = TestContext::ordinary();

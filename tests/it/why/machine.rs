@@ -101,6 +101,42 @@ fn a_host() {
     granted(&context, "host", &address.to_string(), &["--net", "full"]);
 }
 
+/// Who does not wait for a connection learns later what came of it: Node always, others that set a
+/// time-out.
+#[test]
+fn a_port_that_is_not_waited_for() {
+    let context = TestContext::ordinary();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = format!(
+        "import socket\ntry: socket.create_connection(('127.0.0.1', {}), timeout=60)\n\
+         except OSError: sys.exit('could not connect to the database: connection refused')",
+        address.port()
+    );
+    python(&context, &["--net", "none"], &connect);
+    granted(&context, "host", &address.to_string(), &["--net", "full"]);
+    // With nobody there, the person would be refused as well.
+    drop(listener);
+    let context = TestContext::ordinary();
+    python(&context, &["--net", "none"], &connect);
+    let report = refused(&context, "host", &address.to_string());
+    assert_eq!(report["findings"][0]["ours"], json!(false), "{report:#}");
+}
+
+/// Most do without a watch; one that says that it does not is believed.
+#[test]
+fn a_directory_that_it_watches() {
+    let context = TestContext::ordinary();
+    let project = context.make_directory("outside/project");
+    let project = project.to_str().unwrap();
+    let first = format!(
+        "import ctypes\nlibc = ctypes.CDLL(None)\n\
+         if libc.inotify_add_watch(libc.inotify_init1(0), b'{project}', 0x100) < 0: sys.exit('the watcher does not start')"
+    );
+    python(&context, &[], &first);
+    granted(&context, "path", project, &["--read", project]);
+}
+
 #[test]
 fn a_bound_on_memory() {
     let context = TestContext::ordinary();
