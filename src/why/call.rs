@@ -106,6 +106,9 @@ const NAMESPACES: u64 = 0x7e02_0000;
 /// The one that asks for a user namespace.
 const USER: u64 = 0x1000_0000;
 
+/// `fchmodat2`, since Linux 6.6; the same number everywhere.
+const FCHMODAT2: i64 = 452;
+
 fn wanted(call: &Call, errno: Errno, memory: &impl Memory) -> Vec<Target> {
     let [first, second, third, _, fifth, sixth] = call.arguments;
     let refused = matches!(errno, Errno::EPERM | Errno::ENOSYS | Errno::EACCES);
@@ -120,6 +123,7 @@ fn wanted(call: &Call, errno: Errno, memory: &impl Memory) -> Vec<Target> {
         libc::SYS_clone if refused && first & NAMESPACES != 0 => {
             vec![Target::Namespace("clone", first & USER != 0)]
         }
+        _ if errno == Errno::EPERM && sets_uid(call) => vec![Target::Call("fchmod")],
         // Libraries ask by the newer call and fall back.
         libc::SYS_clone3 => Vec::new(),
         number => match wants(call, memory) {
@@ -134,6 +138,20 @@ fn wanted(call: &Call, errno: Errno, memory: &impl Memory) -> Vec<Target> {
             None => Vec::new(),
         },
     }
+}
+
+/// Whether a call would make a program that runs as its owner, whoever executes it.
+fn sets_uid(call: &Call) -> bool {
+    const SET_UID: u64 = 0o4000;
+    let [_, second, third, ..] = call.arguments;
+    let mode = match call.number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chmod => second,
+        libc::SYS_fchmod => second,
+        libc::SYS_fchmodat | FCHMODAT2 => third,
+        _ => 0,
+    };
+    mode & SET_UID != 0
 }
 
 /// An argument that the kernel takes as an `int`: its lower half.

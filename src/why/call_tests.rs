@@ -198,3 +198,15 @@ fn a_connection_that_is_not_waited_for() {
     }
     assert_eq!(came_to(&asks(3), &memory(libc::ECONNREFUSED)), None);
 }
+
+#[test]
+fn a_set_uid_bit_is_told_from_another_mode() {
+    let set = |mode, errno| of(libc::SYS_fchmod, [5, mode, 0, 0, 0, 0], errno, &[]);
+    assert_eq!(set(0o4755, Errno::EPERM), [Target::Call("fchmod")]);
+    assert_eq!(set(0o755, Errno::EPERM), []);
+    assert_eq!(set(0o4755, Errno::EROFS), []);
+    let at = [HERE, 64, 0o4711, 0, 0, 0];
+    let by_path = of(libc::SYS_fchmodat, at, Errno::EPERM, &[(64, b"tool")]);
+    assert_eq!(by_path, [Target::Call("fchmod")]);
+    assert!(crate::confine::linux::seccomp::reason("fchmod").is_some());
+}

@@ -101,6 +101,16 @@ fn a_host() {
     granted(&context, "host", &address.to_string(), &["--net", "full"]);
 }
 
+/// In its own home: the bit counts for whoever executes it there.
+#[test]
+fn a_set_uid_bit() {
+    let context = TestContext::ordinary();
+    let first = "tool = os.path.join(os.environ['HOME'], 'tool')\nopen(tool, 'w').close()\nos.chmod(tool, 0o4755)";
+    python(&context, &[], first);
+    let report = refused(&context, "call", "fchmod");
+    assert_eq!(report["findings"][0]["promise"], "P4", "{report:#}");
+}
+
 /// Who does not wait for a connection learns later what came of it: Node always, others that set a
 /// time-out.
 #[test]
