@@ -227,7 +227,8 @@ impl Ground {
     }
 
     /// What came of an attack, by its effect where it has one: a server may have a place of its
-    /// own of that name. What it changed is put back.
+    /// own of that name, and a call that fails may have changed something before. What it changed
+    /// is put back.
     ///
     /// # Errors
     /// What the system says.
@@ -236,14 +237,18 @@ impl Ground {
             attack.target(),
             Target::Fresh | Target::File | Target::Readable | Target::Moved | Target::Directory
         );
-        if !changes || !told.succeeded() {
+        if !changes {
             return Ok(told);
         }
-        if self.picture(attack) == before {
-            return Ok(Outcome::stopped("reached a place of its own"));
+        let changed = self.picture(attack) != before;
+        if changed {
+            self.plant()?;
         }
-        self.plant()?;
-        Ok(told)
+        Ok(match (changed, told.succeeded()) {
+            (true, false) => Outcome::got(format!("changed it all the same: {}", told.detail)),
+            (false, true) => Outcome::stopped("reached a place of its own"),
+            _ => told,
+        })
     }
 
     /// Removes everything, and says whether it is gone.

@@ -83,10 +83,21 @@ impl Tree {
         Self { root, run }
     }
 
-    /// Builds it as it is now, to where any user may run it; what the compiler says otherwise.
+    /// Builds the supervisor as it is now, to where any user may run it; what the compiler says
+    /// otherwise.
     fn build(&self) -> Result<(), String> {
+        self.build_as(&["--bins"], "supervisor")
+    }
+
+    /// Builds what starts it under a filter, which no mutant changes.
+    fn build_fixture(&self) -> Result<(), String> {
+        self.build_as(&["--example", "fixture-probe"], "examples/fixture-probe")
+    }
+
+    fn build_as(&self, what: &[&str], program: &str) -> Result<(), String> {
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--offline", "--bins", "--examples"])
+            .args(["build", "--quiet", "--offline"])
+            .args(what)
             .args(["--config", "profile.dev.debug=false"])
             .env("CARGO_TARGET_DIR", self.root.with_file_name("built"))
             .current_dir(&self.root)
@@ -95,14 +106,11 @@ impl Tree {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
-        let built = self.root.with_file_name("built/debug");
-        for name in ["supervisor", "examples/fixture-probe"] {
-            let from = built.join(name);
-            let to = self.run.path().join(from.file_name().unwrap());
-            let _ = fs::remove_file(&to);
-            fs::copy(&from, &to).unwrap();
-            fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        let from = self.root.with_file_name("built/debug").join(program);
+        let to = self.run.path().join(from.file_name().unwrap());
+        let _ = fs::remove_file(&to);
+        fs::copy(&from, &to).unwrap();
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
         Ok(())
     }
 
@@ -191,6 +199,7 @@ fn doctor_sees_each_mechanism_that_is_gone() {
     let mutants: Vec<Mutant> = serde_json::from_str(text).unwrap();
     let tree = Tree::new();
     tree.build().unwrap();
+    tree.build_fixture().unwrap();
     let all = [Who::User, Who::Root];
     let everybody = if is_root() { &all[..] } else { &all[..1] };
     let sound = tree.doctor(Who::User, Place::Namespaces);
