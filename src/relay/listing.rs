@@ -72,7 +72,7 @@ fn kind_under(name: &str) -> Option<Kind> {
 /// Where the result stands in the line of an answer.
 pub(super) fn result_of(text: &str) -> Option<Range<usize>> {
     let members = parts::members(text, &parts::whole(text));
-    let result = members.into_iter().find(|member| member.name == "result")?;
+    let result = members.into_iter().find(|member| member.is("result"))?;
     text.get(result.value.clone())?
         .starts_with('{')
         .then_some(result.value)
@@ -99,11 +99,11 @@ impl Judge<'_> {
             ..Edit::default()
         };
         for member in edit.members.clone() {
-            let kind = kind_under(&member.name);
+            let kind = member.name.as_deref().and_then(kind_under);
             let goes = kind == Some(Kind::Instructions) && self.words(text, &member, &mut edit);
             edit.cut.push(goes);
             match kind {
-                None if member.name == "nextCursor" => {
+                None if member.is("nextCursor") => {
                     edit.page.next = text.get(member.value.clone()).and_then(Cursor::of);
                     edit.cursor = Some(member.value);
                 }
@@ -219,7 +219,7 @@ impl Edit {
         let cursor = self
             .members
             .iter()
-            .position(|member| member.name == "nextCursor");
+            .position(|member| member.is("nextCursor"));
         if let Some(cut) = cursor.and_then(|at| self.cut.get_mut(at)) {
             *cut = true;
         }
@@ -274,7 +274,7 @@ impl Edit {
         result: &Range<usize>,
         meta: &str,
     ) -> Option<(Range<usize>, String)> {
-        let own = self.members.iter().find(|member| member.name == "_meta");
+        let own = self.members.iter().find(|member| member.is("_meta"));
         let (object, before, after) = match own {
             Some(member) => (member.value.clone(), String::new(), ""),
             None => (result.clone(), "\"_meta\":{".to_owned(), "}"),

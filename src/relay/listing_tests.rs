@@ -65,6 +65,15 @@ fn a_list_loses_what_is_withheld_and_nothing_else() {
             r#"{"id":1,"result":{"tools":[ {"name":"a\u0031"} ]}}"#,
             None,
         ),
+        // Beside a name that spells no characters, which some readers take.
+        (
+            r#"{"id":1,"result":{"\ud800":0,"tools":[{"name":"b"}],"a\udc00":{}}}"#,
+            Some(r#"{"id":1,"result":{"\ud800":0,"tools":[],"a\udc00":{}}}"#),
+        ),
+        (
+            r#"{"id":1,"result":{"tools":[{"name":"a1","\ud800":"words"},{"\ud800":{"name":"b"}}]}}"#,
+            Some(r#"{"id":1,"result":{"tools":[]}}"#),
+        ),
         (
             r#"{"id":1,"result":{"tools":[{"name":"\u0062"}],"_meta":{}}}"#,
             Some(r#"{"id":1,"result":{"tools":[],"_meta":{}}}"#),

@@ -1,139 +1,58 @@
 //! Where the members of an object and the elements of an array stand in their text, so that one of
 //! them can be changed and every other byte left as it is.
 //!
-//! Pure, over JSON that was read before: of anything else it says that nothing stands there. It
-//! goes by strings and brackets alone and holds no nesting, so depth costs nothing.
+//! Pure, over JSON that was read before: of anything else it says that nothing stands there.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use super::scan::Scan;
+use super::splice::{self, place};
 
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Member {
-    /// Its name, escapes resolved.
-    pub(super) name: String,
+    /// Its name, escapes resolved; none where it spells no characters ([`splice::Member`]).
+    pub(super) name: Option<String>,
     /// Where the name stands, quotes included.
     pub(super) key: Range<usize>,
     /// Where its value stands.
     pub(super) value: Range<usize>,
 }
 
+impl Member {
+    /// Whether that is its name.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+}
+
 /// The members of the object that stands in that part of a text.
 pub(super) fn members(text: &str, object: &Range<usize>) -> Vec<Member> {
-    let mut scanner = Scanner::new(text, object);
-    let mut found = Vec::new();
-    if !scanner.takes(b'{') {
-        return found;
-    }
-    while let Some(key) = scanner.value() {
-        let name = text.get(key.clone()).map(serde_json::from_str);
-        let (Some(Ok(name)), true) = (name, scanner.takes(b':')) else {
-            break;
-        };
-        let Some(value) = scanner.value() else { break };
-        found.push(Member { name, key, value });
-        if !scanner.takes(b',') {
-            break;
-        }
-    }
-    found
+    let part = text.get(object.clone()).unwrap_or_default();
+    let found = splice::members(part).into_iter().map(|member| Member {
+        name: member.name.map(Cow::into_owned),
+        key: place(text, member.written),
+        value: place(text, member.value),
+    });
+    found.collect()
 }
 
 /// The elements of the array that stands in that part of a text; `None` where none does.
 pub(super) fn elements(text: &str, array: &Range<usize>) -> Option<Vec<Range<usize>>> {
-    let mut scanner = Scanner::new(text, array);
-    if !scanner.takes(b'[') {
+    let part = text.get(array.clone())?;
+    let mut found = Vec::new();
+    let mut scan = Scan::new(part);
+    if scan.peek() != Some(b'[') {
         return None;
     }
-    let mut found = Vec::new();
-    while let Some(value) = scanner.value() {
-        found.push(value);
-        if !scanner.takes(b',') {
-            break;
-        }
-    }
-    Some(found)
+    let read = scan.elements(|element| found.push(place(text, element)));
+    Some(if read.is_ok() { found } else { Vec::new() })
 }
 
 /// The whole of a text.
 pub(super) fn whole(text: &str) -> Range<usize> {
     0..text.len()
-}
-
-struct Scanner<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    end: usize,
-}
-
-impl<'a> Scanner<'a> {
-    fn new(text: &'a str, part: &Range<usize>) -> Self {
-        Self {
-            bytes: text.as_bytes(),
-            at: part.start,
-            end: part.end.min(text.len()),
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.bytes
-            .get(self.at)
-            .copied()
-            .filter(|_| self.at < self.end)
-    }
-
-    fn space(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
-        }
-    }
-
-    /// Goes past this byte, where it is the next one but for white space.
-    fn takes(&mut self, byte: u8) -> bool {
-        self.space();
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
-    }
-
-    /// Goes past the next value.
-    fn value(&mut self) -> Option<Range<usize>> {
-        self.space();
-        let start = self.at;
-        let mut open = 0_usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => self.string(),
-                b'{' | b'[' => open += 1,
-                b'}' | b']' if open == 0 => break,
-                b'}' | b']' => open -= 1,
-                b',' | b':' if open == 0 => break,
-                _ => {}
-            }
-            self.at += 1;
-            if open == 0 && matches!(byte, b'"' | b'}' | b']') {
-                break;
-            }
-        }
-        let read = self.bytes.get(start..self.at)?;
-        let blank = read
-            .iter()
-            .rev()
-            .take_while(|byte| byte.is_ascii_whitespace());
-        let end = self.at.saturating_sub(blank.count());
-        (end > start).then_some(start..end)
-    }
-
-    /// From a string's first quote to its last.
-    fn string(&mut self) {
-        self.at += 1;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => return,
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
-            }
-        }
-    }
 }
 
 /// A text with parts of it replaced, which stand in their order and apart.
@@ -163,7 +82,7 @@ mod tests {
             .iter()
             .map(|member| {
                 (
-                    member.name.as_str(),
+                    member.name.as_deref().unwrap(),
                     text.get(member.value.clone()).unwrap(),
                 )
             })
@@ -215,7 +134,7 @@ mod tests {
                 prop_assert_eq!(found.into_iter().map(|part| text.get(part).unwrap()).collect::<Vec<_>>(), raw);
             }
             if let Some(all) = super::super::splice::read(&text) {
-                let raw: Vec<(String, &str)> = all.into_iter().map(|member| (member.name.unwrap().into_owned(), member.value)).collect();
+                let raw: Vec<(Option<String>, &str)> = all.into_iter().map(|member| (member.name.map(Cow::into_owned), member.value)).collect();
                 let found = members(&text, &whole(&text));
                 let found: Vec<_> = found.into_iter().map(|member| (member.name, text.get(member.value).unwrap())).collect();
                 prop_assert_eq!(found, raw);

@@ -106,6 +106,29 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Passes over the next value likewise. Where it is an array, `element` is given each element.
+    pub(super) fn elements(&mut self, mut element: impl FnMut(&'a str)) -> Result<(), NotJson> {
+        if self.peek() != Some(b'[') {
+            return self.value().map(drop);
+        }
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            element(self.value()?);
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(NotJson),
+            }
+        }
+    }
+
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

@@ -3,6 +3,7 @@
 //! Pure. A place is a piece of the text itself, by its address.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::params::alike;
 use super::scan::{Scan, characters};
@@ -62,6 +63,12 @@ pub(super) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
     format!("{{{}}}", written.join(","))
 }
 
+/// Where a piece stands in the text that it lies in.
+pub(super) fn place(text: &str, piece: &str) -> Range<usize> {
+    let start = piece.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+    start..start.saturating_add(piece.len())
+}
+
 /// A text with some pieces replaced.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
@@ -82,19 +89,13 @@ impl Edits {
 
     /// `piece`, which lies in `text`, becomes `new`.
     pub(super) fn replace(&mut self, text: &str, piece: &str, new: String) {
-        let start = piece.as_ptr().addr().saturating_sub(text.as_ptr().addr());
-        let end = start.saturating_add(piece.len());
+        let Range { start, end } = place(text, piece);
         self.edits.push((start, end, new));
     }
 
     /// `new` stands before the last byte of `piece`, which lies in `text`: an object's brace.
     pub(super) fn append(&mut self, text: &str, piece: &str, new: String) {
-        let end = piece
-            .as_ptr()
-            .addr()
-            .saturating_sub(text.as_ptr().addr())
-            .saturating_add(piece.len())
-            .saturating_sub(1);
+        let end = place(text, piece).end.saturating_sub(1);
         self.edits.push((end, end, new));
     }
 
