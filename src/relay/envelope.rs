@@ -156,6 +156,8 @@ pub(super) enum Malformed {
     Twice,
     #[error("a member's name differs from a reserved one in letter case only")]
     Lookalike,
+    #[error("a carriage return stands in it, where some readers end a line")]
+    Return,
     #[error("it has too many members")]
     TooMany,
     #[error("its jsonrpc is not \"2.0\"")]
@@ -174,7 +176,8 @@ pub(super) enum Malformed {
 pub(super) fn read(line: &[u8]) -> Result<Message<'_>, Malformed> {
     let text = std::str::from_utf8(line).map_err(|_| Malformed::Encoding)?;
     let space = |c: char| matches!(c, ' ' | '\t' | '\r');
-    match text.trim_start_matches(space).bytes().next() {
+    let text = text.trim_start_matches(space);
+    match text.bytes().next() {
         None => return Err(Malformed::Blank),
         Some(b'{') => {}
         first => {
@@ -189,8 +192,13 @@ pub(super) fn read(line: &[u8]) -> Result<Message<'_>, Malformed> {
     }
     let (mut scan, mut members) = (Scan::new(text), Members::default());
     scan.members(|scan, name| members.member(scan, characters(name)?))
-        .and_then(|_| scan.end())
         .map_err(|NotJson| Malformed::Json)?;
+    // A part of it could be a message of its own. Nobody ends a line at one before or after it all.
+    let returned = scan.returned();
+    scan.end().map_err(|NotJson| Malformed::Json)?;
+    if returned {
+        return Err(Malformed::Return);
+    }
     members.message()
 }
 

@@ -145,6 +145,15 @@ fn what_is_no_message() {
         (r#"{"jsonrpc":"2.0","id":1,"result":1} {"#, Malformed::Json),
         (r#"{"jsonrpc":"2.0","id":1,"result":1,}"#, Malformed::Json),
         ("{}", Malformed::Version),
+        // A reader that ends lines there finds another message in it.
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\r{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\r}}",
+            Malformed::Return,
+        ),
+        (
+            "{\r\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}",
+            Malformed::Return,
+        ),
         (r#"{"jsonrpc":2.0,"id":1,"result":1}"#, Malformed::Version),
         (r#"{"jsonrpc":"1.0","id":1,"result":1}"#, Malformed::Version),
         (r#"{"jsonrpc":"2.0"}"#, Malformed::Shape),

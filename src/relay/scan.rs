@@ -18,12 +18,17 @@ pub(super) struct NotJson;
 pub(super) struct Scan<'a> {
     text: &'a str,
     at: usize,
+    returned: bool,
 }
 
 impl<'a> Scan<'a> {
     /// At the beginning of a text.
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            returned: false,
+        }
     }
 
     /// The first byte of what comes next, space passed over.
@@ -33,8 +38,14 @@ impl<'a> Scan<'a> {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                 return Some(byte);
             }
+            self.returned |= byte == b'\r';
             self.at += 1;
         }
+    }
+
+    /// Whether a carriage return was among the space passed over.
+    pub(super) fn returned(&self) -> bool {
+        self.returned
     }
 
     /// Nothing but space is left.

@@ -19,7 +19,7 @@ impl Choices {
     }
 
     fn space(&mut self) -> &'static str {
-        self.of(&["", "", " ", "\t", "  ", "\r", " \t "])
+        self.of(&["", "", " ", "\t", "  ", "   ", " \t "])
     }
 
     /// A string, some of its characters spelled out.
