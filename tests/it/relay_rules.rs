@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::described::Described;
 use crate::support::fleet::Fleet;
+use crate::support::page::Page;
 use crate::support::{Host, TestContext, Who};
 
 const TEXT: &str = "a <|im_start|> b";
@@ -252,6 +253,38 @@ fn arguments_are_held_against_the_approved_schema() {
     let shown = context.run(&["audit", "--json", "--outcome", "refused"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["lines"].as_array().unwrap().len(), 18, "{shown}");
+}
+
+/// `tests/cli/checked-arguments.md` tells it, and every line of that page is compared.
+#[test]
+fn arguments_that_do_not_fit_from_the_settings_to_the_log() {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["city"],
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}}});
+    let says = json!({"tools": [
+        {"name": "forecast", "description": "The weather of some days", "inputSchema": schema},
+        {"name": "lookup", "inputSchema": {"$ref": "https://example.com/schema.json"}},
+    ]});
+    let weather = Described::offered("weather", &["--net", "none"], &says);
+    let mut page = Page::new(&weather.context);
+    page.command(&["tools", "weather"]);
+    page.settings(r#"{"version": 1, "check_arguments": true}"#);
+    let mut host = weather.host();
+    host.initialize();
+    for (tool, arguments) in [
+        ("forecast", r#"{"city": "Bern", "days": 2}"#),
+        ("forecast", r#"{"city": "Bern", "days": "2"}"#),
+        ("forecast", r#"{"days": 2}"#),
+        ("forecast", r#"{"city": "Bern", "path": "/etc/passwd"}"#),
+        ("lookup", "{}"),
+    ] {
+        page.call(&mut host, tool, arguments);
+    }
+    page.settings(r#"{"version": 1, "check_arguments": "yes"}"#);
+    page.call(&mut host, "forecast", r#"{"city": "Bern"}"#);
+    page.settings(r#"{"version": 1}"#);
+    page.call(&mut host, "forecast", "{}");
+    host.end();
+    page.is_told_by(include_str!("../cli/checked-arguments.md"));
 }
 
 /// A person is not asked about what does not fit, and what they said yes to is checked once more.

@@ -5,6 +5,7 @@ pub mod described;
 pub mod directories;
 pub mod fleet;
 mod host;
+pub mod page;
 pub mod programs;
 pub mod state;
 mod terminal;
