@@ -17,13 +17,7 @@ struct Case {
 
 impl Case {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let home = directory.path().canonicalize().unwrap();
-        let person = Person {
-            state: home.join("state"),
-            home,
-            uid: nix::unistd::geteuid().as_raw(),
-        };
+        let (directory, person) = Person::temporary();
         let state = State::open(&person).unwrap();
         Self { directory, state }
     }

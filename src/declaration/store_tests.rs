@@ -13,13 +13,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let home = directory.path().canonicalize().unwrap();
-        let person = Person {
-            state: home.join(".supervisor"),
-            home,
-            uid: nix::unistd::geteuid().as_raw(),
-        };
+        let (directory, person) = Person::temporary();
         Self { directory, person }
     }
 

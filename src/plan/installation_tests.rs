@@ -16,17 +16,8 @@ struct Home(
 
 impl Home {
     fn new() -> Self {
-        let base = tempfile::tempdir().unwrap();
-        let home = base.path().canonicalize().unwrap().join("home");
-        fs::create_dir_all(home.join(".supervisor")).unwrap();
-        let home = Self(
-            base,
-            Person {
-                state: home.join(".supervisor"),
-                home,
-                uid: 1000,
-            },
-        );
+        let (base, person) = Person::temporary();
+        let home = Self(base, person);
         for secret in [
             "secret",
             ".ssh/id",

@@ -14,6 +14,22 @@ use nix::unistd::geteuid;
 use super::links::follow;
 use super::{Person, PlanError};
 
+#[cfg(test)]
+impl Person {
+    /// Whoever runs a test, with an empty home of their own: there as long as what comes beside them.
+    pub(crate) fn temporary() -> (tempfile::TempDir, Self) {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().canonicalize().unwrap().join("home");
+        fs::create_dir(&home).unwrap();
+        let person = Self {
+            state: home.join(".supervisor"),
+            home,
+            uid: geteuid().as_raw(),
+        };
+        (base, person)
+    }
+}
+
 /// Who runs the supervisor: `HOME`, and `SUPERVISOR_HOME` or else `HOME/.supervisor`, which may
 /// not be there yet.
 ///

@@ -12,14 +12,8 @@ struct Home(
 
 impl Home {
     fn new() -> Self {
-        let base = tempfile::tempdir().unwrap();
-        let home = base.path().canonicalize().unwrap().join("home");
-        fs::create_dir_all(home.join(".supervisor")).unwrap();
-        let person = Person {
-            state: home.join(".supervisor"),
-            home,
-            uid: 0,
-        };
+        let (base, person) = Person::temporary();
+        fs::create_dir(&person.state).unwrap();
         Self(base, person)
     }
     fn at(&self, path: &str) -> String {
