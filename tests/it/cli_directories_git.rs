@@ -239,21 +239,10 @@ fn d18_the_search_goes_on_across_mounts() {
         "mount -t tmpfs none {0} && mkdir -m 777 {0}/sub && exec setpriv --reuid 54321 --regid 54321 --clear-groups \"$0\" \"$@\"",
         mounted.display()
     );
-    let mut command = std::process::Command::new("unshare");
-    command.args([
-        "-m",
-        "sh",
-        "-c",
-        &script,
-        &TestContext::program("supervisor"),
-    ]);
+    let mut command = context.with_mounts(&script);
     command
         .args(["add", "a", "--dir"])
         .arg(mounted.join("sub"))
         .args(["--", "/bin/true"]);
-    command
-        .env_clear()
-        .env("HOME", context.path("home"))
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     refused(&command.output().unwrap(), 126, "dir-refused");
 }

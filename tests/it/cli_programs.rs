@@ -146,17 +146,8 @@ fn p14_a_program_on_a_file_system_that_executes_nothing() {
     let mounted = context.make_directory("mounted");
     let script = "mount -t tmpfs -o noexec none \"$AT\" && cp /bin/true \"$AT/program\" && \
         \"$0\" add a -- \"$AT/program\"; echo \"code $?\"";
-    let mut command = std::process::Command::new("unshare");
-    command.args([
-        "-m",
-        "sh",
-        "-c",
-        script,
-        &TestContext::program("supervisor"),
-    ]);
-    command
-        .env("AT", &mounted)
-        .env("HOME", context.path("home"));
+    let mut command = context.with_mounts(script);
+    command.env("AT", &mounted);
     let output = command.output().unwrap();
     assert!(
         stdout(&output).contains("code 126"),

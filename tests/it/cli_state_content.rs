@@ -178,18 +178,10 @@ fn s8_a_full_disk_keeps_the_old_content() {
         supervisor list >/dev/null && echo listed
         supervisor add c -- /bin/true >/dev/null && echo added
     "#;
-    let mut command = std::process::Command::new("unshare");
-    command.args([
-        "-m",
-        "sh",
-        "-c",
-        script,
-        &TestContext::program("supervisor"),
-    ]);
+    let mut command = context.with_mounts(script);
     command
         .env("SMALL", &small)
         .env("SUPERVISOR_HOME", small.join("state"));
-    command.env("HOME", context.path("home"));
     let output = command.output().unwrap();
     let said = stdout(&output);
     for word in ["code 125", "same", "listed", "added"] {

@@ -220,6 +220,16 @@ impl TestContext {
         command
     }
 
+    /// A shell script in a mount namespace of its own, where `$0` is the supervisor; the tests are
+    /// started as root.
+    pub fn with_mounts(&self, script: &str) -> Command {
+        let mut command = self.as_caller("unshare");
+        command
+            .args(["-m", "sh", "-c", script])
+            .arg(Self::program("supervisor"));
+        command
+    }
+
     /// Runs the supervisor without a terminal.
     pub fn run(&self, words: &[&str]) -> Output {
         self.supervisor(words).output().unwrap()
