@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::TryArgs;
 use super::render;
 use crate::launch;
+use crate::probe::Went;
 use crate::text;
 use crate::trial::{self, Row, Trial, TrialError};
 
@@ -73,7 +74,11 @@ fn page(trial: &Trial) -> String {
 fn line(row: &Row) -> String {
     let alone = text::printable(&row.alone.detail);
     let confined = text::printable(&row.confined.detail);
-    let verdict = if row.held() { "held " } else { "NOT HELD " };
+    let verdict = match row.confined.result {
+        _ if row.held() => "held ",
+        Went::Unknown => "NOT KNOWN ",
+        Went::Succeeded | Went::Stopped => "NOT HELD ",
+    };
     format!(
         "  {:<32} {alone:<11} {} {verdict}{confined}\n",
         row.attempt.text(),
