@@ -103,6 +103,7 @@ const NUMBERS: &[(&str, i64)] = &[
     ("no-such-rule", 144),
     ("last-category", 145),
     ("not-a-tool", 146),
+    ("denied-alone", 147),
     // the relay's own answers
     ("server-ended", 120),
     ("message-too-long", 121),

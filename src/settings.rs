@@ -62,6 +62,12 @@ pub enum SettingsError {
         /// What was named.
         rule: Rule,
     },
+    /// A request of a server's that is to be asked about or allowed.
+    #[error("{rule} is what a server asks the host for, and can be denied alone")]
+    DeniedAlone {
+        /// What was named.
+        rule: Rule,
+    },
 }
 
 impl SettingsError {
@@ -73,6 +79,7 @@ impl SettingsError {
             Self::Unreadable { .. } => "settings-unreadable",
             Self::NoSuchRule { .. } => "no-such-rule",
             Self::NotATool { .. } => "not-a-tool",
+            Self::DeniedAlone { .. } => "denied-alone",
         }
     }
 
@@ -81,7 +88,7 @@ impl SettingsError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::File(error) => error.exit_code(),
-            Self::NoSuchRule { .. } | Self::NotATool { .. } => USAGE,
+            Self::NoSuchRule { .. } | Self::NotATool { .. } | Self::DeniedAlone { .. } => USAGE,
             Self::Unreadable { .. } => REFUSED,
         }
     }
@@ -92,7 +99,7 @@ impl SettingsError {
         match self {
             Self::File(error) => Some(text::path(&error.path)),
             Self::Unreadable { path, .. } | Self::NoSuchRule { path, .. } => Some(text::path(path)),
-            Self::NotATool { .. } => None,
+            Self::NotATool { .. } | Self::DeniedAlone { .. } => None,
         }
     }
 
@@ -103,6 +110,10 @@ impl SettingsError {
             Self::File(error) => error.hint(),
             Self::NoSuchRule { .. } => Some("supervisor rules".to_owned()),
             Self::NotATool { rule } => Some(format!("supervisor tools {}", rule.alias())),
+            Self::DeniedAlone { rule } => {
+                let word = rule.tool().unwrap_or("*");
+                Some(format!("supervisor rules deny {}:{word}", rule.alias()))
+            }
             Self::Unreadable { path, .. } => {
                 Some(format!("\"${{EDITOR:-vi}}\" {}", text::path(path)))
             }

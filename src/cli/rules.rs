@@ -92,6 +92,9 @@ fn changed(state: &State, change: ChangeWord, rule: &Rule) -> Result<(), Error> 
     if matches!(list, List::Tools(_)) && (rule.tool().is_none() || rule.is_request()) {
         return Err(SettingsError::NotATool { rule: rule.clone() }.into());
     }
+    if rule.is_request() && list != List::Calls(Action::Deny) {
+        return Err(SettingsError::DeniedAlone { rule: rule.clone() }.into());
+    }
     Settings::change(state, &Change::Put(list, rule))?;
     Ok(())
 }
