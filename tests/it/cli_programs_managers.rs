@@ -1,6 +1,7 @@
 //! Programs that stand in for others: runners that fetch, version managers, snaps.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -52,24 +53,31 @@ fn p11_runners_that_fetch_are_named_with_what_they_pin() {
     }
 }
 
-/// The real program is what is shown, hashed and approved.
-#[test]
-fn a_version_managers_stand_in_is_resolved_when_it_is_declared() {
-    let context = TestContext::ordinary();
+/// pyenv with one version of `tool`, which its files call that; where the real program lies.
+fn pyenv(context: &TestContext, version: &str) -> PathBuf {
     for directory in [
         "",
         "/shims",
         "/versions",
         "/versions/1.2.3",
         "/versions/1.2.3/bin",
+        "/libexec",
     ] {
         context.make_directory(&format!("home/.pyenv{directory}"));
     }
-    let shim = program(&context, "home/.pyenv/shims/tool", "#!/bin/sh\nexit 9\n");
-    context.make_file("home/.pyenv/version", "1.2.3\n");
+    context.make_file("home/.pyenv/version", &format!("{version}\n"));
     let real = context.make_file("home/.pyenv/versions/1.2.3/bin/tool", "");
     fs::copy(TestContext::program("fixture-server"), &real).unwrap();
     set_mode(&real, 0o755);
+    real
+}
+
+/// The real program is what is shown, hashed and approved.
+#[test]
+fn a_version_managers_stand_in_is_resolved_when_it_is_declared() {
+    let context = TestContext::ordinary();
+    let real = pyenv(&context, "1.2.3");
+    let shim = program(&context, "home/.pyenv/shims/tool", "#!/bin/sh\nexit 9\n");
     let path = format!("{}:/usr/bin:/bin", shim.parent().unwrap().display());
     for (alias, command) in [("n", "tool"), ("p", shim.to_str().unwrap())] {
         let words = [
@@ -107,16 +115,7 @@ fn a_version_managers_stand_in_is_resolved_when_it_is_declared() {
 #[test]
 fn a_version_manager_is_asked_when_a_server_is_declared_and_by_no_run() {
     let context = TestContext::ordinary();
-    for directory in [
-        "",
-        "/shims",
-        "/versions",
-        "/versions/1.2.3",
-        "/versions/1.2.3/bin",
-        "/libexec",
-    ] {
-        context.make_directory(&format!("home/.pyenv{directory}"));
-    }
+    let real = pyenv(&context, "latest");
     let asked = context.path("home/asked");
     let manager = format!(
         "#!/bin/sh\necho $1 $2 >> {}\necho $PYENV_ROOT/versions/1.2.3/bin/$2\n",
@@ -128,10 +127,6 @@ fn a_version_manager_is_asked_when_a_server_is_declared_and_by_no_run() {
         manager.display()
     );
     let shim = program(&context, "home/.pyenv/shims/tool", &shim);
-    context.make_file("home/.pyenv/version", "latest\n");
-    let real = context.make_file("home/.pyenv/versions/1.2.3/bin/tool", "");
-    fs::copy(TestContext::program("fixture-server"), &real).unwrap();
-    set_mode(&real, 0o755);
     let words = [
         "add",
         "n",
