@@ -7,13 +7,10 @@ use crate::declaration::BoundLimits;
 
 /// A person with a state directory.
 fn person() -> (tempfile::TempDir, Person) {
-    let base = tempfile::tempdir().unwrap();
-    let home = base.path().canonicalize().unwrap();
-    let state = home.join(".supervisor");
-    fs::create_dir(&state).unwrap();
-    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
-    let uid = nix::unistd::geteuid().as_raw();
-    (base, Person { home, state, uid })
+    let (base, person) = Person::temporary();
+    fs::create_dir(&person.state).unwrap();
+    fs::set_permissions(&person.state, fs::Permissions::from_mode(0o700)).unwrap();
+    (base, person)
 }
 
 fn receipt() -> Receipt {
