@@ -11,7 +11,15 @@
     clippy::disallowed_methods,
     reason = "a test that cannot go on fails, and tests touch files and start programs"
 )]
+#![allow(
+    dead_code,
+    reason = "what is shared with the default set is used there"
+)]
 
+#[path = "../it/judge.rs"]
+mod judge;
+#[path = "../it/schema.rs"]
+mod schema;
 #[path = "../it/support/mod.rs"]
 mod support;
 

@@ -20,6 +20,10 @@ use crate::support::{Host, TestContext};
 
 const ROWS: &str = include_str!("servers.jsonl");
 
+/// Runs its words and lets their messages through: some servers greet a reader on standard output, which
+/// the supervisor keeps from a host.
+const MESSAGES_ALONE: &str = r#""$@" | grep --line-buffered '^{'"#;
+
 /// One server; `{dir}` in any of its words stands for its directory.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,8 +77,9 @@ impl Row {
         pairs.extend(env.map(|(name, value)| format!("{name}={}", self.said(value, &dir))));
         let path = format!("{}:{}", install::cache().join("py/bin").display(), path());
         let direct = || {
-            let mut direct = context.command(&argv[0]);
-            direct.args(&argv[1..]).env("PATH", &path).current_dir(&dir);
+            let mut direct = context.command("/bin/sh");
+            direct.args(["-c", MESSAGES_ALONE, "sh"]).args(&argv);
+            direct.env("PATH", &path).current_dir(&dir);
             let pairs = pairs.iter().map(|pair| pair.split_once('=').unwrap());
             direct.envs(pairs);
             direct
