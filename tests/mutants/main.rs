@@ -194,6 +194,10 @@ fn edit(tree: &Tree, mutant: &Mutant) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn doctor_sees_each_mechanism_that_is_gone() {
+    if is_root() {
+        // As a login gives them; a service may have none to lose.
+        nix::unistd::setgroups(&[nix::unistd::Gid::from_raw(0)]).unwrap();
+    }
     let text = include_str!("mutants.json");
     let only = std::env::var("MUTANTS").unwrap_or_default();
     let mutants: Vec<Mutant> = serde_json::from_str(text).unwrap();
