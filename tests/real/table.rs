@@ -21,8 +21,8 @@ use crate::support::{Host, TestContext};
 const ROWS: &str = include_str!("servers.jsonl");
 
 /// Runs its words and lets their messages through: some servers greet a reader on standard output, which
-/// the supervisor keeps from a host.
-const MESSAGES_ALONE: &str = r#""$@" | grep --line-buffered '^{'"#;
+/// the supervisor keeps from a host. One that outlives its input is ended, as the supervisor ends it.
+const MESSAGES_ALONE: &str = r#"timeout 300 "$@" | grep --line-buffered '^{'"#;
 
 /// One server; `{dir}` in any of its words stands for its directory.
 #[derive(Deserialize)]
