@@ -1,4 +1,3 @@
-use super::super::Audit;
 use super::super::answer;
 use super::super::frame::Progress;
 use super::super::present::Page;
@@ -12,16 +11,7 @@ pub(in crate::relay) fn settings() -> Settings {
         alias: "weather".into(),
         max_message_bytes: 1_000,
         surface: Some(NAMES.iter().map(|name| tool(name)).collect()),
-        whole: false,
-        filter: super::super::Filter::default(),
-        granted: std::collections::BTreeSet::new(),
-        rules: Rules::default(),
-        seed: [7; 32],
-        start_limit: None,
-        call_limit: None,
-        audit: Audit::Digests,
-        breaker: Breaker::default(),
-        discover: None,
+        ..super::super::tests::support::settings()
     }
 }
 

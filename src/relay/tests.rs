@@ -3,7 +3,7 @@
 //! No test asserts how long something takes, only that it ends.
 
 mod keeper;
-mod support;
+pub(super) mod support;
 
 use std::future::poll_fn;
 
