@@ -268,7 +268,7 @@ impl<'a> Members<'a> {
     }
 
     fn other(&mut self, name: Cow<'a, str>) {
-        if OURS.contains(&fold(&name).as_str()) {
+        if OURS.iter().any(|ours| splice::alike(&name, ours)) {
             self.blame(Malformed::Lookalike);
         } else if self.others.contains(&name) {
             self.blame(Malformed::Twice);
@@ -289,17 +289,6 @@ fn answer<'a>(id: Option<&str>, reply: Reply<'a>) -> Result<Message<'a>, Malform
         None => return Err(Malformed::Shape),
     };
     Ok(Message::Response { id, reply })
-}
-
-/// A name as a decoder that ignores letter case sees it (Go's also takes U+017F for s, and the
-/// Kelvin sign for k). Names longer than any of ours are cut: they equal none.
-fn fold(name: &str) -> String {
-    let plain = |c: char| if c == '\u{17f}' { 's' } else { c };
-    name.chars()
-        .take(9)
-        .map(plain)
-        .flat_map(char::to_lowercase)
-        .collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::filter::Filter;
 use super::parts::{self, Member};
 use super::pins::{Change, Judged, Pins};
 use super::present::{Cursor, Page};
+use super::splice;
 use crate::surface::Kind;
 use crate::surface::canonical::Item;
 
@@ -56,17 +57,9 @@ pub(super) fn member_of(kind: Kind) -> &'static str {
 
 /// What stands under a name, as a decoder that ignores letter case takes it.
 fn kind_under(name: &str) -> Option<Kind> {
-    let fold = |name: &str| -> String {
-        let plain = |c: char| if c == '\u{17f}' { 's' } else { c };
-        name.chars()
-            .map(plain)
-            .flat_map(char::to_lowercase)
-            .collect()
-    };
-    let name = fold(name);
     Kind::ALL
         .into_iter()
-        .find(|kind| fold(member_of(*kind)) == name)
+        .find(|kind| splice::alike(name, member_of(*kind)))
 }
 
 /// Where the result stands in the line of an answer.

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::gate::Gate;
 use super::ledger::Asked;
-use super::params::plain;
 use super::parts;
 use super::refused;
 use super::splice::{self, Edits, Member, members};
@@ -245,7 +244,7 @@ fn has_result(all: &[Member<'_>]) -> bool {
 /// The name of a member, letter case left out of account; of one that spells no characters, none.
 fn folded(member: &Member<'_>) -> String {
     let name = member.name.as_deref().unwrap_or_default();
-    name.chars().map(plain).collect()
+    name.chars().map(splice::plain).collect()
 }
 
 /// The elements of an array, as they are written.

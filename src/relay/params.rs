@@ -220,20 +220,5 @@ pub(super) struct Meta {
 
 /// Whether a decoder that ignores letter case takes it for one of ours.
 fn is_lookalike(name: &str) -> bool {
-    OURS.iter().any(|ours| alike(name, ours))
-}
-
-/// A character as a decoder that ignores letter case sees it (Go's also takes U+017F for s, and the
-/// Kelvin sign for k).
-pub(super) fn plain(c: char) -> char {
-    match c {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        other => other.to_ascii_lowercase(),
-    }
-}
-
-/// Whether such a decoder takes one name for the other.
-pub(super) fn alike(one: &str, other: &str) -> bool {
-    one.chars().map(plain).eq(other.chars().map(plain))
+    OURS.iter().any(|ours| splice::alike(name, ours))
 }

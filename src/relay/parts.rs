@@ -38,7 +38,8 @@ pub(super) fn members(text: &str, object: &Range<usize>) -> Vec<Member> {
     found.collect()
 }
 
-/// The elements of the array that stands in that part of a text; `None` where none does.
+/// The elements of the array that stands in that part of a text; `None` where none does, and where one
+/// cannot be read to its end.
 pub(super) fn elements(text: &str, array: &Range<usize>) -> Option<Vec<Range<usize>>> {
     let part = text.get(array.clone())?;
     let mut found = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn elements(text: &str, array: &Range<usize>) -> Option<Vec<Range<usi
         return None;
     }
     let read = scan.elements(|element| found.push(place(text, element)));
-    Some(if read.is_ok() { found } else { Vec::new() })
+    read.ok().map(|()| found)
 }
 
 /// The whole of a text.
@@ -102,6 +103,8 @@ mod tests {
         assert_eq!(inner, ["1", r#""x,]\"""#, r#"{"b":[ ]}"#]);
         assert_eq!(elements("[ ]", &(0..3)), Some(Vec::new()));
         assert_eq!(elements("{}", &(0..2)), None);
+        // Not as an empty one, in which nothing would be judged.
+        assert_eq!(elements("[1,", &(0..3)), None);
         assert!(members("[]", &(0..2)).is_empty() && members("{ }", &(0..3)).is_empty());
     }
 

@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::params::alike;
 use super::scan::{Scan, characters};
 
 /// A member of an object.
@@ -30,6 +29,21 @@ impl Member<'_> {
     pub(super) fn is_like(&self, name: &str) -> bool {
         self.name.as_deref().is_some_and(|own| alike(own, name))
     }
+}
+
+/// A character as a decoder that ignores letter case sees it (Go's also takes U+017F for s, and the
+/// Kelvin sign for k).
+pub(super) fn plain(c: char) -> char {
+    match c {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    }
+}
+
+/// Whether such a decoder takes one name for the other.
+pub(super) fn alike(one: &str, other: &str) -> bool {
+    one.chars().map(plain).eq(other.chars().map(plain))
 }
 
 /// The members of an object, in their order; none of what is no object.
