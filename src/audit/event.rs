@@ -3,8 +3,6 @@
 //! Pure: types and their JSON. Words of a host's that go in (a tool's name) are cut; words of a
 //! server's do not go in.
 
-use std::io::Write as _;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,13 +35,25 @@ pub enum Outcome {
 impl Outcome {
     /// Every one, with its word.
     pub const ALL: [(&'static str, Self); 6] = [
-        ("ok", Self::Ok),
-        ("tool-error", Self::ToolError),
-        ("error", Self::Error),
-        ("refused", Self::Refused),
-        ("timeout", Self::Timeout),
-        ("died", Self::Died),
+        (Self::Ok.as_str(), Self::Ok),
+        (Self::ToolError.as_str(), Self::ToolError),
+        (Self::Error.as_str(), Self::Error),
+        (Self::Refused.as_str(), Self::Refused),
+        (Self::Timeout.as_str(), Self::Timeout),
+        (Self::Died.as_str(), Self::Died),
     ];
+
+    /// Its word.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::ToolError => "tool-error",
+            Self::Error => "error",
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Died => "died",
+        }
+    }
 }
 
 impl std::str::FromStr for Outcome {
@@ -168,55 +178,6 @@ pub struct Run {
     pub digest: Option<String>,
 }
 
-impl Run {
-    /// The members that every line of the run has, as JSON between commas.
-    ///
-    /// # Errors
-    /// None that can happen: every value is a string.
-    pub fn members(&self) -> Result<String, serde_json::Error> {
-        let digest = match &self.digest {
-            Some(digest) => format!(r#","digest":{}"#, serde_json::to_string(digest)?),
-            None => String::new(),
-        };
-        let run = serde_json::to_string(&self.run)?;
-        let alias = serde_json::to_string(&self.alias)?;
-        Ok(format!(r#""run":{run},"alias":{alias}{digest}"#))
-    }
-}
-
-/// Appends the line of an event, its LF included; `run` are the members of [`Run::members`].
-///
-/// # Errors
-/// None that can happen: every value is a string, a number or JSON.
-pub fn line(
-    into: &mut Vec<u8>,
-    (event, time): (&Event, Timestamp),
-    run: &str,
-    (seq, prev): (u64, &str),
-) -> Result<(), serde_json::Error> {
-    let name = event.name();
-    write!(
-        into,
-        r#"{}"time":"{time:.3}",{run},"event":"{name}","prev":"#,
-        beginning(seq)
-    )
-    .map_err(serde_json::Error::io)?;
-    serde_json::to_writer(&mut *into, prev)?;
-    // Every event has members, which are the line's: a comma stands for their bracket.
-    let body = into.len();
-    serde_json::to_writer(&mut *into, event)?;
-    if let Some(bracket) = into.get_mut(body) {
-        *bracket = b',';
-    }
-    into.push(b'\n');
-    Ok(())
-}
-
-/// How the line of that number begins, and no other.
-pub(super) fn beginning(seq: u64) -> String {
-    format!("{{\"v\":{VERSION},\"seq\":{seq},")
-}
-
 /// A line as it is read: what all have, and the rest by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -255,43 +216,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn run() -> Run {
-        Run {
-            run: "0123456789abcdef".into(),
-            alias: "weather".into(),
-            digest: Some("ab".repeat(32)),
-        }
-    }
-
-    #[test]
-    fn a_line_has_the_documented_shape() {
-        let call = Event::Call(Box::new(Call {
-            tool: "get\u{1b}".into(),
-            arguments_sha256: "00".into(),
-            arguments: None,
-            request_bytes: 10,
-            response_bytes: 20,
-            duration_ms: 3,
-            outcome: Outcome::ToolError,
-            layer: None,
-            reason: None,
-        }));
-        let time = Timestamp::from_millisecond(1_800_000_000_005).unwrap();
-        let mut bytes = Vec::new();
-        let members = run().members().unwrap();
-        line(&mut bytes, (&call, time), &members, (7, "ff")).unwrap();
-        let want = format!(
-            r#"{{"v":1,"seq":7,"time":"2027-01-15T08:00:00.005Z","run":"0123456789abcdef","alias":"weather","digest":"{}","event":"call","prev":"ff","tool":"get\u001b","arguments_sha256":"00","request_bytes":10,"response_bytes":20,"duration_ms":3,"outcome":"tool-error"}}"#,
-            "ab".repeat(32)
-        );
-        assert_eq!(String::from_utf8(bytes.clone()).unwrap(), want + "\n");
-        let read: Line = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(
-            (read.seq, read.time, read.text("outcome")),
-            (7, time, Some("tool-error"))
-        );
-    }
 
     #[test]
     fn every_outcome_has_the_word_of_its_json() {

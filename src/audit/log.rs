@@ -21,9 +21,10 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::error::AuditError;
-use super::event::{self, Event, Line, Run};
+use super::event::{Event, Line, Run};
 use super::files::{FOLDER, HEAD, files, length, name, read_head, write_head};
-use super::verify::{Head, sha256};
+use super::line::{self, Lines};
+use super::verify::{Head, set_sha256};
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
 
@@ -31,8 +32,8 @@ use crate::declaration::store::State;
 const ROTATE: u64 = 8 << 20;
 /// More than any line is long: as far as this before a file's end, nobody goes on to the next one.
 const LONGEST: u64 = 1 << 20;
-/// Bytes of a line, mostly.
-const USUAL: usize = 640;
+/// What is kept of the room that lines are written in.
+const ROOM: usize = 64 << 10;
 /// How long `head` may say less than there is, while this is written.
 const BEHIND: SignedDuration = SignedDuration::from_millis(100);
 /// So many files are kept.
@@ -47,8 +48,9 @@ pub(super) const LAST_TRIES: usize = 250;
 #[derive(Debug)]
 pub struct Log {
     folder: Folder,
-    /// The members of every line that tell the run.
-    run: String,
+    /// How its lines are written, and those that are about to be.
+    form: Lines,
+    lines: Vec<u8>,
     head: Flockable,
     file: Option<(u64, File)>,
     waiting: VecDeque<(Timestamp, Event)>,
@@ -80,7 +82,8 @@ impl Log {
         let folder = state.make()?.make(FOLDER)?;
         Ok(Self {
             folder,
-            run: run.members()?,
+            form: Lines::of(&run)?,
+            lines: Vec::new(),
             head: Flockable(None),
             file: None,
             waiting: VecDeque::new(),
@@ -139,9 +142,8 @@ impl Log {
             });
         }
         if let Some((number, file)) = &self.file {
-            let path = self.path(&name(*number));
             file.sync_data()
-                .map_err(|source| AuditError::Write { path, source })?;
+                .map_err(|source| self.failed(&name(*number), source))?;
         }
         Ok(())
     }
@@ -150,12 +152,9 @@ impl Log {
         self.folder.path().join(name)
     }
 
-    fn failed(&self, name: &str) -> impl Fn(io::Error) -> AuditError + use<> {
+    fn failed(&self, name: &str, source: io::Error) -> AuditError {
         let path = self.path(name);
-        move |source| AuditError::Write {
-            path: path.clone(),
-            source,
-        }
+        AuditError::Write { path, source }
     }
 
     /// Writes all that waits and, if asked to, where the log ends then; if the lock can be had.
@@ -164,13 +163,12 @@ impl Log {
             return Ok(());
         };
         let done = self.append(&head, known, say);
-        let unlocked = head.unlock().map_err(|(_, errno)| errno.into());
-        self.head.0 = Some(unlocked.map_err(self.failed(HEAD))?);
+        let unlocked = head.unlock();
+        self.head.0 = Some(unlocked.map_err(|(_, errno)| self.failed(HEAD, errno.into()))?);
         done
     }
 
     fn lock(&mut self, tries: usize, say: bool) -> Result<Option<Locked>, AuditError> {
-        let failed = self.failed(HEAD);
         for attempt in 0..tries {
             let held = match self.head.0.take() {
                 Some(file) => file,
@@ -178,7 +176,7 @@ impl Log {
             };
             match Flock::lock(held, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) => {
-                    let known = self.unchanged();
+                    let known = self.unchanged(say);
                     // Removed meanwhile, with all the log: the next one is made anew. Nobody can have
                     // locked that without writing to the file, so that one look tells mostly.
                     if (known.is_some() && !say) || length(&lock).is_some() {
@@ -192,7 +190,7 @@ impl Log {
                         sleep(Duration::from_millis(1));
                     }
                 }
-                Err((_, errno)) => return Err(failed(errno.into())),
+                Err((_, errno)) => return Err(self.failed(HEAD, errno.into())),
             }
         }
         Ok(None)
@@ -207,20 +205,19 @@ impl Log {
         };
         while !self.waiting.is_empty() {
             let before = head.bytes;
-            let (lines, count) = self.lines(&mut head)?;
+            let count = self.fill(&mut head)?;
             if count == 0 {
                 self.rotate(locked, &mut head)?;
                 continue;
             }
-            let failed = self.failed(&name(head.file));
             let file = match &mut self.file {
                 Some((_, file)) => file,
-                None => return Err(failed(ErrorKind::NotFound.into())),
+                None => return Err(self.failed(&name(head.file), ErrorKind::NotFound.into())),
             };
-            if let Err(source) = file.write_all(&lines) {
+            if let Err(source) = file.write_all(&self.lines) {
                 // What was written of them would end in half a line.
-                file.set_len(before).map_err(&failed)?;
-                return Err(failed(source));
+                let cut = file.set_len(before);
+                return Err(self.failed(&name(head.file), cut.err().unwrap_or(source)));
             }
             self.waiting.drain(..count);
             self.unsaid = true;
@@ -228,7 +225,7 @@ impl Log {
         if say && self.unsaid {
             // Not over one that says something else than a head.
             self.said(locked)?;
-            write_head(locked, &head).map_err(self.failed(HEAD))?;
+            write_head(locked, &head).map_err(|source| self.failed(HEAD, source))?;
             self.unsaid = false;
         }
         self.known = Some(head);
@@ -236,11 +233,17 @@ impl Log {
     }
 
     /// Where the log ended when this run wrote to it last, if nobody wrote to it since. They may
-    /// have begun another file only where this one is full.
-    fn unchanged(&mut self) -> Option<Head> {
+    /// have begun another file only where this one is full. Whether it was removed is asked where
+    /// that was not done for a while (`anew`): its end alone is told at a third of the cost.
+    fn unchanged(&mut self, anew: bool) -> Option<Head> {
         let known = self.known.as_ref()?;
-        let held = self.file.as_ref().filter(|held| held.0 == known.file);
-        let length = held.and_then(|(_, file)| length(file));
+        let (_, file) = self.file.as_ref().filter(|held| held.0 == known.file)?;
+        let mut file: &File = file;
+        let length = if anew {
+            length(file)
+        } else {
+            file.seek(SeekFrom::End(0)).ok()
+        };
         let room = self.rotate.saturating_sub(LONGEST);
         let unchanged = length == Some(known.bytes) && known.bytes <= room;
         if unchanged { self.known.take() } else { None }
@@ -261,7 +264,7 @@ impl Log {
 
     /// What `head` says.
     fn said(&self, locked: &File) -> Result<Head, AuditError> {
-        match read_head(locked).map_err(self.failed(HEAD))? {
+        match read_head(locked).map_err(|source| self.failed(HEAD, source))? {
             None => Ok(Head::new()),
             Some(Some(head)) => Ok(head),
             Some(None) => Err(AuditError::Head {
@@ -270,15 +273,18 @@ impl Log {
         }
     }
 
-    /// The lines of what waits and how many they are, as far as they go into the head's file; the
+    /// The lines of what waits, as far as they go into the head's file, and how many they are; the
     /// head moves along.
-    fn lines(&self, head: &mut Head) -> Result<(Vec<u8>, usize), AuditError> {
-        let mut lines = Vec::with_capacity(self.waiting.len().saturating_mul(USUAL));
+    fn fill(&mut self, head: &mut Head) -> Result<usize, AuditError> {
+        let lines = &mut self.lines;
+        lines.clear();
+        lines.shrink_to(ROOM);
         let mut count = 0;
         for (time, event) in &self.waiting {
             let seq = head.seq.saturating_add(1);
             let before = lines.len();
-            event::line(&mut lines, (event, *time), &self.run, (seq, &head.sha256))?;
+            self.form
+                .append(lines, (event, *time), (seq, &head.sha256))?;
             let line = lines.get(before..).unwrap_or_default();
             let length = u64::try_from(line.len()).unwrap_or(u64::MAX);
             let bytes = head.bytes.saturating_add(length);
@@ -286,11 +292,11 @@ impl Log {
                 lines.truncate(before);
                 break;
             }
-            head.sha256 = sha256(line.strip_suffix(b"\n").unwrap_or(line));
+            set_sha256(&mut head.sha256, line.strip_suffix(b"\n").unwrap_or(line));
             (head.seq, head.bytes) = (seq, bytes);
             count += 1;
         }
-        Ok((lines, count))
+        Ok(count)
     }
 
     /// The next file. The head says so before the oldest goes and before a line is in it: where this
@@ -298,7 +304,7 @@ impl Log {
     fn rotate(&mut self, locked: &File, head: &mut Head) -> Result<(), AuditError> {
         head.file = head.file.saturating_add(1);
         head.bytes = self.follow_head(head)?;
-        write_head(locked, head).map_err(self.failed(HEAD))?;
+        write_head(locked, head).map_err(|source| self.failed(HEAD, source))?;
         self.drop_oldest(locked, head)
     }
 
@@ -310,7 +316,7 @@ impl Log {
         }
         let file = self.folder.open_to_write(&name(head.file), true)?;
         let length = length(&file).ok_or(ErrorKind::NotFound);
-        let length = length.map_err(|kind| self.failed(&name(head.file))(kind.into()))?;
+        let length = length.map_err(|kind| self.failed(&name(head.file), kind.into()))?;
         self.file = Some((head.file, file));
         Ok(length)
     }
@@ -318,7 +324,7 @@ impl Log {
     /// Lines that were written by a process killed before it could say so in the head, which then
     /// knows the file's length. A line that such a process began is taken back.
     fn adopt(&self, head: &mut Head, length: u64) -> Result<(), AuditError> {
-        let failed = self.failed(&name(head.file));
+        let failed = |source| self.failed(&name(head.file), source);
         let Some((_, file)) = &self.file else {
             return Ok(());
         };
@@ -335,15 +341,16 @@ impl Log {
                 break;
             };
             head.seq = head.seq.saturating_add(1);
-            head.sha256 = sha256(line);
+            set_sha256(&mut head.sha256, line);
         }
         head.bytes = length;
         let begun = rest
             .rsplit(|byte| *byte == b'\n')
             .next()
             .unwrap_or_default();
-        let ours = event::beginning(head.seq.saturating_add(1));
-        if begun.starts_with(ours.as_bytes()) || ours.as_bytes().starts_with(begun) {
+        let mut ours = Vec::new();
+        line::begin(&mut ours, head.seq.saturating_add(1));
+        if begun.starts_with(&ours) || ours.starts_with(begun) {
             head.bytes = length.saturating_sub(u64::try_from(begun.len()).unwrap_or(0));
             file.set_len(head.bytes).map_err(&failed)?;
         } else {
@@ -361,14 +368,14 @@ impl Log {
         let over = files.len().saturating_sub(KEPT);
         for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
             let first = first_line(self.folder.open_to_read(next)?);
-            let first = first.map_err(self.failed(next))?;
+            let first = first.map_err(|source| self.failed(next, source))?;
             // Where the log begins then must be known, or it would seem to have been cut: what
             // was damaged stays, for `audit verify` to name.
             let Ok(line) = serde_json::from_slice::<Line>(&first) else {
                 return Ok(());
             };
             head.first = line.seq;
-            write_head(locked, head).map_err(self.failed(HEAD))?;
+            write_head(locked, head).map_err(|source| self.failed(HEAD, source))?;
             self.folder.remove(name)?;
         }
         Ok(())

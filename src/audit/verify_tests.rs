@@ -1,7 +1,8 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::super::event::{self, Event, Run};
+use super::super::event::{Event, Run};
+use super::super::line::Lines;
 use super::*;
 
 /// A log of so many lines, and its head.
@@ -11,7 +12,7 @@ fn log(lines: u64) -> (Vec<u8>, Head) {
         alias: "a".into(),
         digest: None,
     };
-    let run = run.members().unwrap();
+    let mut written = Lines::of(&run).unwrap();
     let (mut text, mut head) = (Vec::new(), Head::new());
     for number in 1..=lines {
         let event = Event::Refused {
@@ -19,7 +20,7 @@ fn log(lines: u64) -> (Vec<u8>, Head) {
         };
         let before = text.len();
         let (event, next) = ((&event, Timestamp::UNIX_EPOCH), (number, &*head.sha256));
-        event::line(&mut text, event, &run, next).unwrap();
+        written.append(&mut text, event, next).unwrap();
         head.sha256 = sha256(&text[before..text.len() - 1]);
         head.seq = number;
     }

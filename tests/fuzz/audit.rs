@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::driver::signature;
 use crate::audit::Event;
-use crate::audit::event::{self, Run};
+use crate::audit::event::Run;
+use crate::audit::line::Lines;
 use crate::audit::verify::{Head, Look, sha256};
 
 pub fn target(input: &[u8]) -> u64 {
@@ -47,14 +48,14 @@ fn log(input: &[u8]) -> (Vec<u8>, Head) {
         alias: "a".into(),
         digest: None,
     };
-    let run = run.members().unwrap();
+    let mut written = Lines::of(&run).unwrap();
     let (mut text, mut head) = (Vec::new(), Head::new());
     for code in input.split(|byte| *byte == b'\n').take(8) {
         let code = String::from_utf8_lossy(code).chars().take(64).collect();
         let next = (head.seq + 1, &*head.sha256);
         let event = (&Event::Refused { code }, Timestamp::UNIX_EPOCH);
         let before = text.len();
-        event::line(&mut text, event, &run, next).unwrap();
+        written.append(&mut text, event, next).unwrap();
         let line = text[before..].strip_suffix(b"\n").unwrap();
         (head.seq, head.sha256) = (head.seq + 1, sha256(line));
     }
