@@ -376,6 +376,7 @@ fn started(
     let namespaces = explanation.lowered.namespaces.as_ref();
     let in_memory = namespaces.map(|own| own.in_memory.as_slice());
     let watch = Watch::begin(&explanation.plan, main, in_memory, cgroup, before);
+    let watch = watch.map_err(LaunchError::Watch)?;
     let low = watch
         .low()
         .map(|(place, free)| format!("{}: {} free", text::path(place), text::size(free)))

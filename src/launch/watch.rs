@@ -12,18 +12,17 @@ mod pace;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::thread::available_parallelism;
 
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
 use self::disk::Disks;
 use self::memory::{Machine, Memory, Whose};
 use self::pace::Crowd;
 use crate::confine::linux::cgroup::Cgroup;
 use crate::plan::Plan;
-use crate::relay::{Bounds, Over};
+use crate::relay::{Bounds, Clock, Over};
 
 /// The watch over one server.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ pub(super) struct Watch {
     crowd: Crowd,
     disks: Disks,
     processors: u64,
-    clock: Pin<Box<Sleep>>,
+    clock: Clock,
 }
 
 /// What there is before a server starts. It may have taken much of it before it is watched.
@@ -63,13 +62,16 @@ impl Before {
 impl Watch {
     /// Begins to watch the server whose first process has this number; `namespaces` tells whether
     /// that one is ours, and which file systems in memory it has.
+    ///
+    /// # Errors
+    /// There is no timer to be had.
     pub(super) fn begin(
         plan: &Plan,
         main: u32,
         namespaces: Option<&[PathBuf]>,
         cgroup: Option<Cgroup>,
         before: Before,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let whose = match namespaces {
             Some(in_memory) => Whose {
                 root: main,
@@ -83,7 +85,7 @@ impl Watch {
                 in_memory: Vec::new(),
             },
         };
-        Self {
+        Ok(Self {
             memory_limit: plan.limits.memory,
             processes_limit: plan.limits.processes,
             root: whose.root,
@@ -93,8 +95,8 @@ impl Watch {
             disks: before.disks,
             processors: available_parallelism()
                 .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
-            clock: Box::pin(sleep_until(Instant::now())),
-        }
+            clock: Clock::new()?,
+        })
     }
 
     /// Directories on disks that were low at the start, with what is free there.
@@ -143,7 +145,7 @@ impl Watch {
 impl Bounds for Watch {
     fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
         loop {
-            ready!(self.clock.as_mut().poll(cx));
+            ready!(self.clock.poll(cx));
             let began = Instant::now();
             let left = match self.look() {
                 Ok(ControlFlow::Continue(left)) => left,
@@ -155,7 +157,7 @@ impl Bounds for Watch {
             };
             let pause = pace::pause(left, self.processors, began.elapsed());
             let next = Instant::now() + pause.min(self.crowd.pause());
-            self.clock.as_mut().reset(next);
+            self.clock.set(next);
         }
     }
 

@@ -14,6 +14,9 @@ pub enum RelayError {
     /// The handlers of SIGTERM, SIGINT and SIGHUP cannot be set.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
+    /// There is no timer to be had.
+    #[error("cannot set a timer")]
+    Clock(#[source] io::Error),
     /// The server's end cannot be waited for.
     #[error("cannot wait for the server")]
     Wait(#[source] io::Error),

@@ -94,13 +94,13 @@ pub(super) enum Answer {
 /// One side's requests.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    open: BTreeMap<Id, Open>,
+    open: BTreeMap<Id, Box<Open>>,
     /// Which of them are due when.
     due: BTreeMap<(Instant, u64), Id>,
     /// Which of them tell their progress under what.
     tokens: BTreeMap<Id, Id>,
     /// Cancelled: they need no answer and may get one. Oldest first.
-    cancelled: VecDeque<(Id, Open)>,
+    cancelled: VecDeque<(Id, Box<Open>)>,
     /// Answered not long ago, so that a second answer can be named as one. Oldest first.
     answered: VecDeque<Id>,
     most: usize,
@@ -138,13 +138,13 @@ impl Ledger {
         self.entered += 1;
         asked.method = cut(asked.method);
         asked.tool = asked.tool.map(cut);
-        let open = Open {
+        let open = Box::new(Open {
             order: self.entered,
             // A limit beyond all time is none.
             due: asked.limit.and_then(|limit| asked.since.checked_add(limit)),
             abandoned: false,
             asked,
-        };
+        });
         if let Some(due) = open.due {
             self.due.insert((due, open.order), id.clone());
             if let Some(token) = open.asked.token.clone() {
@@ -162,13 +162,13 @@ impl Ledger {
             return if open.abandoned {
                 Answer::Abandoned
             } else {
-                Answer::Asked(Box::new(open))
+                Answer::Asked(open)
             };
         }
         if let Some(at) = self.cancelled.iter().position(|(other, _)| other == id)
             && let Some((_, open)) = self.cancelled.remove(at)
         {
-            return Answer::Late(Box::new(open));
+            return Answer::Late(open);
         }
         if self.answered.contains(id) {
             Answer::Again
@@ -185,7 +185,7 @@ impl Ledger {
         Some(asked)
     }
 
-    fn remove(&mut self, id: &Id) -> Option<(Id, Open)> {
+    fn remove(&mut self, id: &Id) -> Option<(Id, Box<Open>)> {
         let (id, open) = self.open.remove_entry(id)?;
         if let Some(due) = open.due {
             self.due.remove(&(due, open.order));

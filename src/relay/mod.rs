@@ -23,7 +23,7 @@
 //! - `outcome` how a run went · `over` the word that a server is over a limit · `process` the server by its descriptor
 //! - `peer` the same frames and envelopes, for who speaks in a host's place
 //! - `stderr` and `sanitize` the server's words · `shutdown` what is due when · `refuse` a run
-//!   that was refused
+//!   that was refused · `clock` wakes the loop at a time
 //!
 //! It starts no process, reads no file, writes no record: its [`Owner`] does.
 //! Constants and behaviour are listed in `docs/relay.md`.
@@ -36,6 +36,7 @@ pub(crate) mod breaker;
 mod capabilities;
 mod categories;
 mod clean;
+mod clock;
 mod consent;
 mod envelope;
 pub(crate) mod era;
@@ -111,6 +112,7 @@ use crate::surface::{Kind, Surface};
 
 pub use breaker::{Breaker, Verdict};
 pub use categories::Words;
+pub use clock::Clock;
 pub use era::Discover;
 pub use error::RelayError;
 pub use filter::Filter;
@@ -240,10 +242,10 @@ pub trait Owner {
     fn server_ended(&mut self);
 
     /// Something happened, for the record.
-    fn record(&mut self, event: Event);
+    fn record(&mut self, event: Event, now: Timestamp);
 
     /// The messages of a turn are on their way: what was recorded may be written.
-    fn rest(&mut self);
+    fn rest(&mut self, now: Timestamp);
 
     /// The breaker as it is after this; other runs of the same server count too.
     fn breaker(&mut self, verdict: Verdict) -> Breaker;
@@ -255,7 +257,7 @@ pub trait Owner {
     fn discover(&mut self, how: Discover);
 
     /// The rules, where they changed since they were last asked for; or why they cannot be read.
-    fn rules(&mut self) -> Option<Result<Rules, String>>;
+    fn rules(&mut self, now: Timestamp) -> Option<Result<Rules, String>>;
 
     /// The time of day.
     fn now(&self) -> Timestamp;

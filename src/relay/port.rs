@@ -171,6 +171,11 @@ impl Inlet {
         }
     }
 
+    /// Whether it is to be watched anew after each read.
+    pub(super) fn is_shared(&self) -> bool {
+        self.port.way() == Some(Way::Shared)
+    }
+
     /// Whether the peer is gone, though bytes of it may be left to read.
     pub(super) fn hung_up(&self) -> bool {
         self.hung_up
@@ -262,6 +267,11 @@ impl Outlet {
                 Err(_) => self.closed = true,
             }
         }
+    }
+
+    /// Whether it is to be watched anew after each write.
+    pub(super) fn is_shared(&self) -> bool {
+        self.port.way() == Some(Way::Shared)
     }
 
     /// Whether nobody reads the other end any more.

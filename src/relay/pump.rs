@@ -16,16 +16,33 @@ use super::run::Run;
 use crate::audit::Event;
 
 impl Run<'_> {
-    /// Host to server. True if anything moved.
-    pub(super) fn up(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(host) = &mut self.host_in {
-            host.watch(cx);
-            if host.hung_up() {
-                self.shutdown.host_left(Instant::now());
-            }
+    /// Takes note of what the runtime found ready while it had its turn.
+    pub(super) fn watch_ports(&mut self, cx: &mut Context<'_>) {
+        let inlets = [
+            &mut self.host_in,
+            &mut self.server_out,
+            &mut self.server_err,
+        ];
+        for inlet in inlets.into_iter().flatten() {
+            inlet.watch(cx);
         }
-        if let Some(server) = &mut self.server_in {
-            server.watch(cx);
+        let outlets = [&mut self.host_out, &mut self.host_err, &mut self.server_in];
+        for outlet in outlets.into_iter().flatten() {
+            outlet.watch(cx);
+        }
+    }
+
+    /// Whether an end is to be watched anew whenever it was used.
+    pub(super) fn shares(&self) -> bool {
+        let outlets = [&self.host_out, &self.host_err];
+        self.host_in.as_ref().is_some_and(Inlet::is_shared)
+            || outlets.into_iter().flatten().any(Outlet::is_shared)
+    }
+
+    /// Host to server. True if anything moved.
+    pub(super) fn up(&mut self) -> bool {
+        if self.host_in.as_ref().is_some_and(Inlet::hung_up) {
+            self.shutdown.host_left(Instant::now());
         }
         if self.up.inbox().is_large() {
             widen(&mut self.host_in, &mut self.server_in);
@@ -46,7 +63,7 @@ impl Run<'_> {
             Read::Some(count) => {
                 moved = true;
                 self.up.filled(count);
-                if let Some(rules) = self.owner.rules() {
+                if let Some(rules) = self.owner.rules(self.gate.now.of_day) {
                     self.gate.set_rules(rules);
                 }
                 if self.settled {
@@ -72,15 +89,9 @@ impl Run<'_> {
     }
 
     /// Server to host. True if anything moved.
-    pub(super) fn down(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(host) = &mut self.host_out {
-            host.watch(cx);
-            if host.is_closed() {
-                self.host_gone();
-            }
-        }
-        if let Some(server) = &mut self.server_out {
-            server.watch(cx);
+    pub(super) fn down(&mut self) -> bool {
+        if self.host_out.as_ref().is_some_and(Outlet::is_closed) {
+            self.host_gone();
         }
         if self.down.inbox().is_large() {
             widen(&mut self.server_out, &mut self.host_out);
@@ -103,7 +114,7 @@ impl Run<'_> {
                 self.down.filled(count);
                 // What waits for a list may go on with it.
                 if self.gate.reading.is_under_way()
-                    && let Some(rules) = self.owner.rules()
+                    && let Some(rules) = self.owner.rules(self.gate.now.of_day)
                 {
                     self.gate.set_rules(rules);
                 }
@@ -134,10 +145,9 @@ impl Run<'_> {
     }
 
     /// The server's stderr, and ours. True if anything moved.
-    pub(super) fn errors(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(super) fn errors(&mut self) -> bool {
         let mut moved = false;
         if let Some(server) = &mut self.server_err {
-            server.watch(cx);
             match server.read(&mut self.scratch) {
                 Read::Some(count) => {
                     moved = true;
@@ -159,9 +169,6 @@ impl Run<'_> {
                     self.server_err = None;
                 }
             }
-        }
-        if let Some(host) = &mut self.host_err {
-            host.watch(cx);
         }
         while !self.record.pending().is_empty() {
             let slice = std::io::IoSlice::new(self.record.pending());
@@ -274,10 +281,11 @@ impl Run<'_> {
         {
             self.told.push(fault);
             self.record.say(&text);
-            self.owner.record(Event::Fault {
+            let event = Event::Fault {
                 fault: fault.as_str(),
                 exit: None,
-            });
+            };
+            self.owner.record(event, self.gate.now.of_day);
         }
     }
 
@@ -308,7 +316,7 @@ impl Run<'_> {
         if closed {
             self.host_gone();
         }
-        if moved {
+        if moved && self.shutdown.has_exited() {
             self.shutdown.progress(Instant::now());
         }
         moved

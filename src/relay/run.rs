@@ -3,15 +3,15 @@
 //! One future owns everything, so that nothing is locked and no read is ever dropped. Each turn
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
+use super::clock::Clock;
 use super::gate::{Fault, Gate, Gone, Moment};
 use super::host::Ports;
 use super::lane::Lane;
@@ -61,7 +61,7 @@ pub(super) struct Run<'a> {
     pub(super) bounds: Box<dyn Bounds>,
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
-    clock: Pin<Box<Sleep>>,
+    clock: Clock,
     /// How the last server ended.
     pub(super) exit: Option<Exit>,
     /// The exit code of what kept it from being started again.
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
                 listen(SignalKind::hangup())?,
             ],
             shutdown: Shutdown::new(),
-            clock: Box::pin(sleep_until(Instant::now())),
+            clock: Clock::new().map_err(RelayError::Clock)?,
             exit: None,
             refused: None,
             left_of_host: LEFTOVER,
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
     pub(super) async fn run(&mut self) -> Result<(), RelayError> {
         poll_fn(|cx| {
             let polled = self.poll(cx);
-            self.owner.rest();
+            self.owner.rest(self.gate.now.of_day);
             polled
         })
         .await
@@ -190,12 +190,17 @@ impl<'a> Run<'a> {
         }
         self.watch_bounds(cx);
         self.watch_clock(cx);
+        self.watch_ports(cx);
         for _ in 0..TURNS {
-            let moved = self.up(cx) | self.down(cx) | self.errors(cx) | self.settle();
-            let moved = match self.take_seat(cx) {
-                Ok(seated) => moved | seated,
+            let moved = self.up() | self.down() | self.errors() | self.settle();
+            let seated = match self.take_seat(cx) {
+                Ok(seated) => seated,
                 Err(error) => return Poll::Ready(Err(error)),
             };
+            if seated || (moved && self.shares()) {
+                self.watch_ports(cx);
+            }
+            let moved = moved | seated;
             if self.is_done() {
                 return Poll::Ready(Ok(()));
             }
@@ -274,10 +279,8 @@ impl<'a> Run<'a> {
     fn watch_clock(&mut self, cx: &mut Context<'_>) -> bool {
         let mut acted = false;
         while let Some(at) = self.deadline() {
-            if self.clock.deadline() != at {
-                self.clock.as_mut().reset(at);
-            }
-            if self.clock.as_mut().poll(cx).is_pending() {
+            self.clock.set(at);
+            if self.clock.poll(cx).is_pending() {
                 break;
             }
             // Not the clock's own reading, which may be a moment short of what it waited for.

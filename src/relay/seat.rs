@@ -263,9 +263,9 @@ impl Run<'_> {
             "the server was not started again: {}",
             refusal.message
         ));
-        self.owner.record(Event::Refused {
-            code: refusal.code.clone(),
-        });
+        let code = refusal.code.clone();
+        self.owner
+            .record(Event::Refused { code }, self.gate.now.of_day);
         self.end_without_server(Gone::Refused(Box::new(refusal)));
         self.seat = Seat::Left { ousted: false };
         self.shutdown.exited(Instant::now());
@@ -289,7 +289,7 @@ impl Run<'_> {
 
     fn heed_one(&mut self, effect: Effect) {
         match effect {
-            Effect::Event(event) => self.owner.record(event),
+            Effect::Event(event) => self.owner.record(event, self.gate.now.of_day),
             Effect::Verdict(verdict) => {
                 let now = self.owner.breaker(verdict);
                 self.gate.turn_breaker(now);

@@ -223,11 +223,12 @@ impl Run {
 
     /// The end of the run: recorded, and on the disk.
     pub(crate) fn ended(mut self, outcome: &Outcome) {
-        self.record(Event::Stop {
+        let stop = Event::Stop {
             exit: outcome.exit,
             reason: outcome.end.as_str(),
             counters: outcome.counters,
-        });
+        };
+        self.record(stop, now());
         self.held.borrow_mut().home = None;
         let Self {
             records,

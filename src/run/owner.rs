@@ -29,7 +29,7 @@ impl Owner for Run {
     fn started(&mut self) {
         let event = self.start_event(self.starts);
         self.starts = self.starts.saturating_add(1);
-        self.record(event);
+        self.record(event, now());
     }
 
     fn server_ended(&mut self) {
@@ -39,16 +39,16 @@ impl Owner for Run {
         }
     }
 
-    fn record(&mut self, event: Event) {
+    fn record(&mut self, event: Event, now: Timestamp) {
         if let Some(records) = &mut self.records {
-            let recorded = records.log.record(event, now());
+            let recorded = records.log.record(event, now);
             self.told(recorded);
         }
     }
 
-    fn rest(&mut self) {
+    fn rest(&mut self, now: Timestamp) {
         if let Some(records) = &mut self.records {
-            let written = records.log.write(now());
+            let written = records.log.write(now);
             self.told(written);
         }
     }
@@ -82,9 +82,9 @@ impl Owner for Run {
         }
     }
 
-    fn rules(&mut self) -> Option<Result<Rules, String>> {
+    fn rules(&mut self, now: Timestamp) -> Option<Result<Rules, String>> {
         let required = self.held.borrow().required;
-        let news = self.watch.news();
+        let news = self.watch.news(now);
         if news.is_none() && required == self.required {
             return None;
         }

@@ -68,11 +68,11 @@ impl Owner for Keeper {
 
     fn server_ended(&mut self) {}
 
-    fn record(&mut self, event: Event) {
+    fn record(&mut self, event: Event, _: jiff::Timestamp) {
         self.events.push(event);
     }
 
-    fn rest(&mut self) {}
+    fn rest(&mut self, _: jiff::Timestamp) {}
 
     fn breaker(&mut self, verdict: Verdict) -> Breaker {
         self.breaker = self.breaker.after(verdict, self.now());
@@ -87,7 +87,7 @@ impl Owner for Keeper {
         self.discover = Some(how);
     }
 
-    fn rules(&mut self) -> Option<Result<crate::relay::Rules, String>> {
+    fn rules(&mut self, _: jiff::Timestamp) -> Option<Result<crate::relay::Rules, String>> {
         None
     }
 
