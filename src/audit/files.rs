@@ -1,7 +1,7 @@
 //! The names of the log's files, and how `head` is written and read.
 
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
@@ -11,11 +11,14 @@ use nix::sys::stat::fstat;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 
 use super::error::AuditError;
+use super::event::Line;
 use super::verify::Head;
 use crate::declaration::file::Folder;
 
 pub(super) const FOLDER: &str = "audit";
 pub(super) const HEAD: &str = "head";
+/// More than any line is long.
+pub(super) const LONGEST: u64 = 1 << 20;
 /// Bytes that `head` always has: it is written over in place.
 const HEAD_BYTES: usize = 256;
 
@@ -75,4 +78,40 @@ pub(super) fn length(file: &File) -> Option<u64> {
 pub(super) fn length(file: &File) -> Option<u64> {
     let stat = fstat(file.as_fd()).ok().filter(|stat| stat.st_nlink > 0)?;
     u64::try_from(stat.st_size).ok()
+}
+
+/// Removes the oldest files beyond those that are kept; where the log begins then is in the head
+/// before.
+pub(super) fn drop_oldest(
+    folder: &Folder,
+    kept: usize,
+    (locked, head): (&File, &mut Head),
+) -> Result<(), AuditError> {
+    let failed = |name: &str| {
+        let path = folder.path().join(name);
+        move |source| AuditError::Write { path, source }
+    };
+    let files = files(folder)?;
+    let over = files.len().saturating_sub(kept);
+    for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
+        let first = first_line(folder.open_to_read(next)?).map_err(failed(next))?;
+        // Where the log begins then must be known, or it would seem to have been cut: what
+        // was damaged stays, for `audit verify` to name.
+        let Ok(line) = serde_json::from_slice::<Line>(&first) else {
+            return Ok(());
+        };
+        head.first = line.seq;
+        write_head(locked, head).map_err(failed(HEAD))?;
+        folder.remove(name)?;
+    }
+    Ok(())
+}
+
+/// The first line of a file, which is as long as eight thousand of them.
+fn first_line(file: Option<File>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    if let Some(file) = file {
+        BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
+    }
+    Ok(line)
 }

@@ -9,9 +9,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{
-    self, BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _,
-};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -22,7 +20,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::error::AuditError;
 use super::event::{Event, Line, Run};
-use super::files::{FOLDER, HEAD, files, length, name, read_head, write_head};
+use super::files::{FOLDER, HEAD, LONGEST, drop_oldest, length, name, read_head, write_head};
 use super::line::{self, Lines};
 use super::verify::{Head, set_sha256};
 use crate::declaration::file::Folder;
@@ -30,12 +28,15 @@ use crate::declaration::store::State;
 
 /// A file of so many bytes is followed by another.
 const ROTATE: u64 = 8 << 20;
-/// More than any line is long: as far as this before a file's end, nobody goes on to the next one.
-const LONGEST: u64 = 1 << 20;
 /// What is kept of the room that lines are written in.
-const ROOM: usize = 64 << 10;
+const ROOM: usize = 128 << 10;
 /// How long `head` may say less than there is, while this is written.
 const BEHIND: SignedDuration = SignedDuration::from_millis(100);
+/// Lines of calls that wait for others while there is other work: from so many on, so many at most, and for
+/// so long. A file takes a few larger writes at half the cost.
+const FEW: usize = 8;
+const MANY: usize = 128;
+const SOON: SignedDuration = SignedDuration::from_millis(1);
 /// So many files are kept.
 const KEPT: usize = 16;
 /// Events that wait for the lock.
@@ -109,6 +110,16 @@ impl Log {
         }
         self.waiting.push_back((time, event));
         Ok(())
+    }
+
+    /// Whether what was taken up may wait for a moment, since more comes: calls that end by the dozen.
+    #[must_use]
+    pub fn may_wait(&self, now: Timestamp) -> bool {
+        let young = |since: Timestamp| now.duration_since(since).abs() < SOON;
+        let small = |event: &Event| matches!(event, Event::Call(call) if call.arguments.is_none());
+        (FEW..MANY).contains(&self.waiting.len())
+            && self.waiting.front().is_some_and(|(since, _)| young(*since))
+            && self.waiting.iter().all(|(_, event)| small(event))
     }
 
     /// Appends what was taken up, unless others hold the log for longer than a moment; and says so
@@ -244,6 +255,7 @@ impl Log {
         } else {
             file.seek(SeekFrom::End(0)).ok()
         };
+        // As far as this before a file's end, nobody goes on to the next one.
         let room = self.rotate.saturating_sub(LONGEST);
         let unchanged = length == Some(known.bytes) && known.bytes <= room;
         if unchanged { self.known.take() } else { None }
@@ -305,7 +317,7 @@ impl Log {
         head.file = head.file.saturating_add(1);
         head.bytes = self.follow_head(head)?;
         write_head(locked, head).map_err(|source| self.failed(HEAD, source))?;
-        self.drop_oldest(locked, head)
+        drop_oldest(&self.folder, KEPT, (locked, head))
     }
 
     /// Holds the file that the head names; how long it is.
@@ -360,35 +372,6 @@ impl Log {
         }
         Ok(())
     }
-
-    /// Removes the oldest files beyond those that are kept; where the log begins then is in the head
-    /// before.
-    fn drop_oldest(&self, locked: &File, head: &mut Head) -> Result<(), AuditError> {
-        let files = files(&self.folder)?;
-        let over = files.len().saturating_sub(KEPT);
-        for (name, next) in files.iter().zip(files.iter().skip(1)).take(over) {
-            let first = first_line(self.folder.open_to_read(next)?);
-            let first = first.map_err(|source| self.failed(next, source))?;
-            // Where the log begins then must be known, or it would seem to have been cut: what
-            // was damaged stays, for `audit verify` to name.
-            let Ok(line) = serde_json::from_slice::<Line>(&first) else {
-                return Ok(());
-            };
-            head.first = line.seq;
-            write_head(locked, head).map_err(|source| self.failed(HEAD, source))?;
-            self.folder.remove(name)?;
-        }
-        Ok(())
-    }
-}
-
-/// The first line of a file, which is as long as eight thousand of them.
-fn first_line(file: Option<File>) -> io::Result<Vec<u8>> {
-    let mut line = Vec::new();
-    if let Some(file) = file {
-        BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
-    }
-    Ok(line)
 }
 
 /// Whether that is the line after the head's.

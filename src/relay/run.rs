@@ -3,12 +3,14 @@
 //! One future owns everything, so that nothing is locked and no read is ever dropped. Each turn
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use super::clock::Clock;
@@ -20,8 +22,7 @@ use super::process::Process;
 use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings, answer};
-use crate::why::cause::Cause;
+use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -76,6 +77,8 @@ pub(super) struct Run<'a> {
     pub(super) quiet: bool,
     mumbled: bool,
     leave: bool,
+    /// Something was read or written when the loop turned last.
+    moved: bool,
 }
 
 impl<'a> Run<'a> {
@@ -151,6 +154,7 @@ impl<'a> Run<'a> {
             quiet: false,
             mumbled: false,
             leave: false,
+            moved: false,
         })
     }
 
@@ -158,7 +162,11 @@ impl<'a> Run<'a> {
     pub(super) async fn run(&mut self) -> Result<(), RelayError> {
         poll_fn(|cx| {
             let polled = self.poll(cx);
-            self.owner.rest(self.gate.now.of_day);
+            let busy = polled.is_pending() && self.moved;
+            if self.owner.rest(self.gate.now.of_day, busy) {
+                // The runtime looks what is ready, and does not wait for it.
+                let _ = pin!(yield_now()).poll(cx);
+            }
             polled
         })
         .await
@@ -191,6 +199,7 @@ impl<'a> Run<'a> {
         self.watch_bounds(cx);
         self.watch_clock(cx);
         self.watch_ports(cx);
+        self.moved = false;
         for _ in 0..TURNS {
             let moved = self.up() | self.down() | self.errors() | self.settle();
             let seated = match self.take_seat(cx) {
@@ -201,6 +210,7 @@ impl<'a> Run<'a> {
                 self.watch_ports(cx);
             }
             let moved = moved | seated;
+            self.moved |= moved;
             if self.is_done() {
                 return Poll::Ready(Ok(()));
             }
@@ -348,43 +358,6 @@ impl<'a> Run<'a> {
     /// After an error: nothing of the server is left.
     pub(super) fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
-    }
-
-    /// Once all that the last server left was read: answers what waits, and closes the books.
-    pub(super) fn close_books(&mut self, exit: Exit) {
-        self.settled = true;
-        let end = self.shutdown.end();
-        let fault = match end {
-            Some(End::ServerEnded) => Some("server-ended"),
-            Some(End::Over(over)) => Some(over.code()),
-            _ => None,
-        };
-        let (gone, fate) = match end {
-            Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
-                (Gone::Stopped(exit, end), answer::stopped(exit, end))
-            }
-            _ => (Gone::Ended(exit), answer::fate(exit)),
-        };
-        if let Some(fault) = fault {
-            self.gate.failed((fault, Some(exit)));
-        }
-        // Where it is known already why nothing comes, that stands.
-        if self.gate.gone.is_none() {
-            self.gate.cause = Some(Cause::of(&self.record.last_lines()));
-            let lines = self.gate.close(gone);
-            self.down.add(lines);
-        }
-        if (fault.is_some() || exit.code() != 0) && !self.gate.away {
-            let why = if fault.is_some() && exit.code() != 0 {
-                format!("; what it was refused: {}", self.gate.hint())
-            } else {
-                String::new()
-            };
-            let fate = fate.trim_end_matches(',');
-            self.record.say(&format!("the server {fate}{why}"));
-        }
-        self.record.finish(&self.gate.counters);
-        self.heed();
     }
 }
 

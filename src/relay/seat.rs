@@ -16,7 +16,7 @@ use super::port::{Inlet, Outlet, Way};
 use super::process::Process;
 use super::run::{LEFTOVER, Run};
 use super::shutdown::{Shutdown, TERM};
-use super::{Bounds, End, Refusal, RelayError, Server, Start, answer};
+use super::{Bounds, End, Exit, Refusal, RelayError, Server, Start, answer};
 use crate::audit::Event;
 use crate::why::cause::Cause;
 
@@ -150,6 +150,43 @@ impl Run<'_> {
         self.seat = Seat::Empty(now + self.gate.wait());
         self.heed();
         true
+    }
+
+    /// Once all that the last server left was read: answers what waits, and closes the books.
+    fn close_books(&mut self, exit: Exit) {
+        self.settled = true;
+        let end = self.shutdown.end();
+        let fault = match end {
+            Some(End::ServerEnded) => Some("server-ended"),
+            Some(End::Over(over)) => Some(over.code()),
+            _ => None,
+        };
+        let (gone, fate) = match end {
+            Some(end @ (End::HostLeft | End::Signalled(_) | End::Over(_))) if exit.code() != 0 => {
+                (Gone::Stopped(exit, end), answer::stopped(exit, end))
+            }
+            _ => (Gone::Ended(exit), answer::fate(exit)),
+        };
+        if let Some(fault) = fault {
+            self.gate.failed((fault, Some(exit)));
+        }
+        // Where it is known already why nothing comes, that stands.
+        if self.gate.gone.is_none() {
+            self.gate.cause = Some(Cause::of(&self.record.last_lines()));
+            let lines = self.gate.close(gone);
+            self.down.add(lines);
+        }
+        if (fault.is_some() || exit.code() != 0) && !self.gate.away {
+            let why = if fault.is_some() && exit.code() != 0 {
+                format!("; what it was refused: {}", self.gate.hint())
+            } else {
+                String::new()
+            };
+            let fate = fate.trim_end_matches(',');
+            self.record.say(&format!("the server {fate}{why}"));
+        }
+        self.record.finish(&self.gate.counters);
+        self.heed();
     }
 
     /// The run is to end, and no server is there that has to end first.

@@ -46,11 +46,16 @@ impl Owner for Run {
         }
     }
 
-    fn rest(&mut self, now: Timestamp) {
-        if let Some(records) = &mut self.records {
-            let written = records.log.write(now);
-            self.told(written);
+    fn rest(&mut self, now: Timestamp, busy: bool) -> bool {
+        let Some(records) = &mut self.records else {
+            return false;
+        };
+        if busy && records.log.may_wait(now) {
+            return true;
         }
+        let written = records.log.write(now);
+        self.told(written);
+        false
     }
 
     fn breaker(&mut self, verdict: Verdict) -> Breaker {

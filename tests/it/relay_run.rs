@@ -276,6 +276,37 @@ fn the_head_of_the_log_follows_while_nothing_else_happens() {
     host.end();
 }
 
+/// What waits for other lines is written before the supervisor waits, and needs nothing else to happen.
+#[test]
+fn of_many_calls_at_once_every_one_is_in_the_log_of_a_run_that_is_killed() {
+    const CALLS: usize = 300;
+    let context = TestContext::ordinary();
+    let program = TestContext::program("fixture-server");
+    context.offered("s", &[], &[&program]);
+    let mut host = context.host("s");
+    host.initialize();
+    let call = |id: usize| {
+        let params = json!({"name": "echo", "arguments": {"n": id}});
+        format!(
+            "{}\n",
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+        )
+    };
+    let calls: String = (1_000..1_000 + CALLS).map(call).collect();
+    host.write(calls.as_bytes());
+    for _ in 0..CALLS {
+        assert!(host.message()["result"].is_object());
+    }
+    let until = Instant::now() + Duration::from_secs(60);
+    while lines(&context, &["--tool", "echo"]).len() < CALLS {
+        assert!(Instant::now() < until, "lines are missing");
+        sleep(Duration::from_millis(20));
+    }
+    host.kill();
+    let output = context.run(&["audit", "verify"]);
+    assert!(output.status.success(), "{output:?}");
+}
+
 #[test]
 fn a_log_that_was_cut_or_edited_is_found_and_named() {
     let context = TestContext::ordinary();

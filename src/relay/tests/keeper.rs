@@ -72,7 +72,9 @@ impl Owner for Keeper {
         self.events.push(event);
     }
 
-    fn rest(&mut self, _: jiff::Timestamp) {}
+    fn rest(&mut self, _: jiff::Timestamp, busy: bool) -> bool {
+        busy
+    }
 
     fn breaker(&mut self, verdict: Verdict) -> Breaker {
         self.breaker = self.breaker.after(verdict, self.now());
