@@ -16,11 +16,11 @@ use nix::unistd::Pid;
 
 use super::exec;
 use super::linux::lend::Lent;
-use super::linux::mount::{self, Ground, Root};
+use super::linux::mount::{self, Devices, Ground, Root};
 use super::linux::{apply, capabilities};
 use super::orders::Taker;
 use super::shim::{At, Status, failed};
-use super::spec::{Failed, Spec, Step};
+use super::spec::{Common, Failed, Spec, Step};
 
 /// What is passed on to every process of the namespace.
 const PASSED: [Signal; 6] = [
@@ -34,15 +34,19 @@ const PASSED: [Signal; 6] = [
 
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
-    ground: Ground,
+    devices: Devices,
     mut orders: Taker,
     status: &mut Status,
     null: &File,
 ) -> Result<u8, Failed> {
+    let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
+        // It was asked for no more than this.
+        return Ok(0);
+    };
+    let ground = Ground::of(devices, found, || orders.descriptor()).at(Step::Mounts)?;
     let mut root = Root::begin(ground).at(Step::Mounts)?;
     capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
-        // It was asked for no more than this.
         return Ok(0);
     };
     let lent = lent(&spec, &mut orders)?;

@@ -42,28 +42,39 @@ pub fn pair() -> io::Result<(Giver, OwnedFd)> {
 }
 
 impl Giver {
-    /// Sends a document, and these descriptors with its first byte.
+    /// Sends a document, and these descriptors with its first bytes.
     ///
     /// # Errors
     /// What the system says: `BrokenPipe` where the shim has ended.
     pub fn give(&mut self, document: &impl Serialize, with: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut line = serde_json::to_vec(document)?;
         line.push(b'\n');
-        if with.is_empty() {
-            return self.0.write_all(&line);
+        let mut left = line.as_slice();
+        let mut parts = with.chunks(MOST).peekable();
+        while let Some(part) = parts.next() {
+            // A byte for each but the last, which comes along with the rest.
+            let bytes = match parts.peek() {
+                Some(_) => left.get(..1).unwrap_or_default(),
+                None => left,
+            };
+            let sent = self.send(bytes, part)?;
+            left = left.get(sent..).unwrap_or_default();
         }
+        self.0.write_all(left)
+    }
+
+    fn send(&self, bytes: &[u8], with: &[BorrowedFd<'_>]) -> io::Result<usize> {
         let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if with.len() > MOST || !ancillary.push(SendAncillaryMessage::ScmRights(with)) {
+        if !ancillary.push(SendAncillaryMessage::ScmRights(with)) {
             return Err(io::Error::other("too many descriptors for one message"));
         }
-        let sent = sendmsg(
+        Ok(sendmsg(
             &self.0,
-            &[IoSlice::new(&line)],
+            &[IoSlice::new(bytes)],
             &mut ancillary,
             SendFlags::NOSIGNAL,
-        )?;
-        self.0.write_all(line.get(sent..).unwrap_or_default())
+        )?)
     }
 }
 
@@ -149,6 +160,24 @@ mod tests {
             .map(|fd| nix::fcntl::fcntl(fd, nix::fcntl::FcntlArg::F_GETFL).unwrap() & 0b11);
         assert_eq!(kinds.collect::<Vec<_>>(), [0, 1], "to read, and to write");
         assert_eq!(taker.next::<String>().unwrap(), None);
+    }
+
+    #[test]
+    fn more_descriptors_than_one_message_carries_arrive_in_their_order() {
+        let (mut giver, socket) = pair().unwrap();
+        let mut taker = Taker::new(socket);
+        let (mine, theirs) = io::pipe().unwrap();
+        let mut fds = vec![mine.as_fd(); 2 * MOST];
+        fds.push(theirs.as_fd());
+        giver.give(&"many", &fds).unwrap();
+        giver.give(&"none", &[]).unwrap();
+        assert_eq!(taker.next().unwrap(), Some("many".to_owned()));
+        let came: Vec<OwnedFd> = std::iter::from_fn(|| taker.descriptor()).collect();
+        assert_eq!(came.len(), fds.len());
+        let kind = |fd: &OwnedFd| nix::fcntl::fcntl(fd, nix::fcntl::FcntlArg::F_GETFL).unwrap();
+        assert_eq!(kind(&came[came.len() - 1]) & 0b11, 1, "the last is to write");
+        assert_eq!(kind(&came[came.len() - 2]) & 0b11, 0);
+        assert_eq!(taker.next().unwrap(), Some("none".to_owned()));
     }
 
     #[test]

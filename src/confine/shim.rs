@@ -33,7 +33,7 @@ use nix::sys::signal::SigSet;
 use nix::unistd::chdir;
 
 use super::linux::apply::{self, ApplyError};
-use super::linux::mount::Ground;
+use super::linux::mount::Devices;
 use super::linux::seccomp::SeccompError;
 use super::linux::{capabilities, entry};
 use super::orders::Taker;
@@ -182,7 +182,7 @@ fn inside(
     status.report(&Report::Entered).at(Step::Stage)?;
     // Hidden by what is mounted next.
     let null = apply::null().at(Step::Stage)?;
-    let ground = Ground::hold().at(Step::Mounts)?;
+    let devices = Devices::hold().at(Step::Mounts)?;
     let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
         return Ok(0);
     };
@@ -195,7 +195,7 @@ fn inside(
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
-        return init::init(ground, orders, status, &null);
+        return init::init(devices, orders, status, &null);
     };
     let begun = Begun {
         keyring,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Mechanism;
 use super::linux::Linux;
 use super::linux::landlock::Right;
+use super::linux::links::Link;
 use super::linux::seccomp::Filter;
 use crate::plan::program::Stat;
 
@@ -43,6 +44,29 @@ pub struct Begin {
     pub network: bool,
     /// The kernel's ids that the server gets where the supervisor is root; its own otherwise.
     pub ids: Option<Ids>,
+}
+
+/// What every server gets of this system. The supervisor looked it up, which makes its plan of it;
+/// what is mounted for the server comes along by its descriptors, in this order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Common {
+    /// What is mounted.
+    pub places: Vec<Found>,
+    /// The links on the way to it, and those in `/`.
+    pub links: Vec<Link>,
+}
+
+/// A file or directory as it was looked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// Where.
+    pub path: PathBuf,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Which one.
+    pub inode: Inode,
 }
 
 /// A path that a server with ids of its own gets to use as its owner would.

@@ -1,9 +1,63 @@
 //! The namespaces that a shim enters before there is a plan: what it is told, and what came of it.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
 use super::LaunchError;
 use super::spawn::Shim;
-use crate::confine::spec::{Begin, Begun, Ids, Place, Step};
+use crate::confine::linux::{links, namespace};
+use crate::confine::spec::{Begin, Begun, Common, Found, Ids, Inode, Place, Step};
 use crate::declaration::{Network, Stdio};
+use crate::plan::Grant;
+
+/// What every server gets of this system, as a shim is told it.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) found: Common,
+    pub(super) held: Vec<BorrowedFd<'a>>,
+}
+
+impl<'a> Ground<'a> {
+    /// Of what was looked up: what is mounted of it, and the links on the way.
+    ///
+    /// # Errors
+    /// A link that is gone; `/` cannot be listed.
+    pub(super) fn of(
+        grants: &[Grant],
+        held: &'a [(File, Metadata)],
+        ways: &[PathBuf],
+    ) -> Result<Self, LaunchError> {
+        let prepared = namespace::prepared(grants);
+        let prepared: BTreeSet<&OsStr> = prepared.iter().map(|path| path.as_os_str()).collect();
+        let mounted = grants.iter().zip(held);
+        let mounted = mounted.filter(|(grant, _)| prepared.contains(grant.path.as_os_str()));
+        let (places, held) = mounted
+            .map(|(grant, (file, metadata))| (found(grant, metadata), file.as_fd()))
+            .unzip();
+        let mut links = links::in_root_and(ways).map_err(LaunchError::Spawn)?;
+        // No declaration can name another, and none of the system's places does.
+        links.retain(|link| link.path.to_str().and(link.target.to_str()).is_some());
+        Ok(Self {
+            found: Common { places, links },
+            held,
+        })
+    }
+}
+
+fn found(grant: &Grant, metadata: &Metadata) -> Found {
+    Found {
+        path: grant.path.clone(),
+        directory: metadata.is_dir(),
+        inode: Inode {
+            dev: metadata.dev(),
+            ino: metadata.ino(),
+        },
+    }
+}
 
 /// A shim that is executed.
 pub(super) fn executed(watched: bool) -> Result<Shim, LaunchError> {
@@ -22,13 +76,14 @@ pub(super) fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
 /// caller's environment held has ended: another is executed in its place, which has nothing to forget.
 pub(super) fn begun(
     shim: &mut Shim,
-    (begin, told): (Begin, Result<(), LaunchError>),
+    (begin, ground, told): (Begin, &Ground<'_>, Result<(), LaunchError>),
     watched: bool,
 ) -> Result<Begun, LaunchError> {
     match told.and_then(|()| shim.begun()) {
         Err(LaunchError::Step { failed }) if failed.step == Step::Environment => {
             *shim = executed(watched)?;
             shim.begin(begin)?;
+            shim.ground(ground)?;
             shim.begun()
         }
         begun => begun,

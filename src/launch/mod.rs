@@ -38,6 +38,7 @@ use tokio::runtime::{Builder, Runtime};
 use asked::Asked;
 pub use enter::namespaces_refused;
 pub use error::LaunchError;
+use enter::Ground;
 use spawn::Shim;
 
 use crate::approval::candidate::search_path;
@@ -53,7 +54,7 @@ use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::{Identity, Stat};
 use crate::plan::walk::Picture;
-use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
+use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, System, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
 use crate::relay;
@@ -169,10 +170,16 @@ pub(crate) fn prepare_with(
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
     let begun = shim.begin(begin);
-    let system = facts::system()?;
+    let System {
+        grants,
+        held,
+        links,
+    } = facts::system()?;
+    let ground = Ground::of(&grants, &held, &links)?;
+    let begun = begun.and_then(|()| shim.ground(&ground));
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
-    let mut facts = facts::gather(&declared, &search_path, person, system.grants)?;
+    let mut facts = facts::gather(&declared, &search_path, person, grants)?;
     let loans = facts.loans();
     let (lent, kept) = lend(&loans, ids);
     let home = home_of(request, &launch_digest, &facts);
@@ -184,7 +191,7 @@ pub(crate) fn prepare_with(
         .check(&request.alias, &asked.declaration, found);
     let plan = resolve::resolve(home, &declared, &facts, &asked.others)?;
     let verdict = policy::look::judge(&policy, &declared, &facts.program, &search_path)?;
-    let begun = enter::begun(&mut shim, (begin, begun), request.watched)?;
+    let begun = enter::begun(&mut shim, (begin, &ground, begun), request.watched)?;
     let kernel = kernel::facts(begun, ids, kept, cgroup);
     let confinement = specify(&plan, &declared, &kernel)?;
     let lowered = linux::lower(&plan, &confinement, &kernel)?;
@@ -367,6 +374,11 @@ fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> 
     };
     let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
     shim.begin(enter::begin(&explanation.declared, ids))?;
+    if place == Place::Inside {
+        let system = facts::system().map_err(io::Error::other);
+        let system = system.map_err(LaunchError::Spawn)?;
+        shim.ground(&Ground::of(&system.grants, &system.held, &system.links)?)?;
+    }
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {
         (None, None) => Ok((shim, lent)),

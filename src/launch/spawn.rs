@@ -18,6 +18,7 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
 use super::confirm::{judge, understood, unexpected, wordless};
+use super::enter::Ground;
 use super::watch::{Before, Watch};
 use super::{Explanation, LaunchError, descendants};
 use crate::confine::Mechanism;
@@ -152,6 +153,14 @@ impl Shim {
             }
         }
         give(&mut self.orders, &begin, &[])
+    }
+
+    /// Tells it what every server gets of this system, which it puts in place at once.
+    ///
+    /// # Errors
+    /// [`LaunchError::Spawn`].
+    pub(super) fn ground(&mut self, ground: &Ground<'_>) -> Result<(), LaunchError> {
+        give(&mut self.orders, &ground.found, &ground.held)
     }
 
     /// Waits for what it could enter.

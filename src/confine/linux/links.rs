@@ -6,13 +6,16 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::links::without_links;
 
 /// How many links one path may go through, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 
 /// A link and where it leads, as it is written there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Link {
     /// Where it lies.
     pub path: PathBuf,

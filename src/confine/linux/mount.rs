@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -27,11 +27,11 @@ use super::apply::ApplyError;
 use super::close::{Machine, close, open, remount, wanted};
 use super::lend::Lent;
 use super::links::{self, Link};
-use super::namespace::{self, Namespaces};
+use super::namespace::Namespaces;
 use super::source::{Source, held_error, position, sort};
 use super::way::{hide_way, inside, link};
-use crate::confine::spec::Inode;
-use crate::plan::{facts, grants};
+use crate::confine::spec::{Common, Inode};
+use crate::plan::grants;
 
 /// Where the new root is put together: a directory that is there on every system, and in which
 /// lies nothing that the orders may name.
@@ -59,7 +59,10 @@ const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 /// Directories of the new root, a parent first.
 const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "var/tmp"];
 
-/// What every server gets, held before anything is mounted over it.
+/// The devices that every server gets, held before anything is mounted over them.
+pub struct Devices(Vec<Source>);
+
+/// What every server gets.
 pub struct Ground {
     /// Sorted, so that a parent comes before what lies in it.
     system: Vec<Source>,
@@ -78,23 +81,32 @@ pub struct Root {
     settings: Option<File>,
 }
 
-impl Ground {
-    /// Holds it.
+impl Devices {
+    /// Holds them.
     pub fn hold() -> Result<Self, ApplyError> {
-        let found = facts::system().map_err(io::Error::other)?;
-        let prepared = namespace::prepared(&found.grants);
-        let prepared: BTreeSet<&OsStr> = prepared.iter().map(|path| path.as_os_str()).collect();
         let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
-        let mut system = devices.collect::<Result<Vec<_>, _>>()?;
-        for (grant, (file, metadata)) in found.grants.into_iter().zip(found.held) {
-            if prepared.contains(grant.path.as_os_str()) {
-                system.push(Source::of(grant.path, file, &metadata));
-            }
+        Ok(Self(devices.collect::<Result<_, _>>()?))
+    }
+}
+
+impl Ground {
+    /// The devices, and what the supervisor found, with the descriptors that came along.
+    pub fn of(
+        Devices(mut system): Devices,
+        found: Common,
+        mut descriptor: impl FnMut() -> Option<OwnedFd>,
+    ) -> Result<Self, ApplyError> {
+        for place in found.places {
+            let Some(held) = descriptor() else {
+                let missing = io::Error::other("its descriptor did not come");
+                return Err(held_error(&place.path, missing));
+            };
+            system.push(Source::found(place, held));
         }
         sort(&mut system);
         // Two names of one place.
         system.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
-        let links = links::in_root_and(&found.links)?;
+        let links = found.links;
         Ok(Self { system, links })
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::close::{Machine, close};
 use super::lend::Lent;
 use super::mount::{NONE, ROOT};
 use super::way::{inside, place};
-use crate::confine::spec::Inode;
+use crate::confine::spec::{Found, Inode};
 
 /// How often what is replaced while it is mounted is looked at again.
 const AGAIN: usize = 16;
@@ -63,12 +63,22 @@ impl Source {
         Ok(Self::of(path.to_owned(), file, &found))
     }
 
-    pub(super) fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
+    fn of(path: PathBuf, file: File, found: &fs::Metadata) -> Self {
         Self {
             path,
             from: From::Held(file),
             directory: found.is_dir(),
             inode: inode(found),
+        }
+    }
+
+    /// What the supervisor looked up, and holds.
+    pub(super) fn found(found: Found, held: OwnedFd) -> Self {
+        Self {
+            path: found.path,
+            from: From::Held(held.into()),
+            directory: found.directory,
+            inode: found.inode,
         }
     }
 
