@@ -28,6 +28,8 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     }
     // Before anything of ours is open: the caller names a descriptor by its number.
     let named = Named::open(args.receipt.as_deref(), args.receipt_fd);
+    let ready = ready(args, named, shim);
+    // After what the shim waits for.
     let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
@@ -36,7 +38,7 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args, named, shim));
+    let code = runtime.block_on(start_and_relay(args, ready));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep(descendants::AT_LEISURE) {
         Ok(()) => code,
@@ -52,16 +54,42 @@ fn request(args: &RunArgs) -> RunRequest {
     }
 }
 
-async fn start_and_relay(
+/// What is permitted to start.
+struct Ready {
+    person: Person,
+    named: Named,
+    prepared: Prepared,
+    filter: Filter,
+}
+
+/// From the words to what is permitted; with an error, whose run it would have been.
+fn ready(
     args: &RunArgs,
     named: Result<Named, LaunchError>,
     shim: Option<Shim>,
-) -> ExitCode {
-    let person = match facts::person() {
-        Ok(person) => person,
-        Err(error) => return refuse(None, args, &error.into()).await,
+) -> Result<Ready, (Option<Person>, Error)> {
+    let person = facts::person().map_err(|error| (None, error.into()))?;
+    let permitted = named
+        .map_err(Error::from)
+        .and_then(|named| Ok((named, permitted(&person, args, shim)?)));
+    match permitted {
+        Ok((named, (prepared, filter))) => Ok(Ready {
+            person,
+            named,
+            prepared,
+            filter,
+        }),
+        Err(error) => Err((Some(person), error)),
+    }
+}
+
+async fn start_and_relay(args: &RunArgs, ready: Result<Ready, (Option<Person>, Error)>) -> ExitCode {
+    let ready = match ready {
+        Ok(ready) => ready,
+        Err((person, error)) => return refuse(person.as_ref(), args, &error).await,
     };
-    match start(&person, args, named, shim).await {
+    let person = ready.person.clone();
+    match start(args, ready).await {
         Ok(begun) => relay_messages(begun).await,
         Err(error) => refuse(Some(&person), args, &error).await,
     }
@@ -75,26 +103,25 @@ struct Begun {
     record: Record,
 }
 
-/// From the words to a running server, and what the relay must know of it.
-async fn start(
-    person: &Person,
-    args: &RunArgs,
-    named: Result<Named, LaunchError>,
-    shim: Option<Shim>,
-) -> Result<Begun, Error> {
-    let named = named?;
-    let (mut prepared, filter) = permitted(person, args, shim)?;
+/// From what is permitted to a running server, and what the relay must know of it.
+async fn start(args: &RunArgs, ready: Ready) -> Result<Begun, Error> {
+    let Ready {
+        person,
+        named,
+        mut prepared,
+        filter,
+    } = ready;
     let explanation = prepared.explanation();
     say_what_differs(explanation);
     let record = Record::begin(explanation, person.clone(), named);
     let id = RunId::new().map_err(LaunchError::Spawn)?;
-    let (mut run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
+    let (mut run, set) = Run::open(&person, &request(args), explanation, id, render::note)?;
     let settings = settings(&set, &run, explanation, filter)?;
     let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
     let read = explanation.read.clone();
     let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
         // Beside the shim's work, of which the other waits.
-        if kept && let Ok(state) = State::open(person) {
+        if kept && let Ok(state) = State::open(&person) {
             receipts::make_room(&state, &digest);
             logs::make_room(&state, &digest);
             if let Some(read) = read

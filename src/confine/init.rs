@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 use super::exec;
 use super::linux::lend::Lent;
-use super::linux::mount::{self, Devices, Ground, Root};
+use super::linux::mount::{self, Devices, Root};
 use super::linux::{apply, capabilities};
 use super::orders::Taker;
 use super::shim::{At, Status, failed};
@@ -39,12 +39,13 @@ pub(super) fn init(
     status: &mut Status,
     null: &File,
 ) -> Result<u8, Failed> {
+    let mut root = Root::begin(devices).at(Step::Mounts)?;
     let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);
     };
-    let ground = Ground::of(devices, found, || orders.descriptor()).at(Step::Mounts)?;
-    let mut root = Root::begin(ground).at(Step::Mounts)?;
+    root.furnish(found, || orders.descriptor())
+        .at(Step::Mounts)?;
     capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         return Ok(0);

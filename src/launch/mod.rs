@@ -162,10 +162,7 @@ pub(crate) fn prepare_with(
     apply::not_dumpable()
         .map_err(io::Error::other)
         .map_err(LaunchError::Spawn)?;
-    // As long as the shim does not mount: it reads what is mounted.
-    let cgroup = linux::cgroup::find();
     let asked = Asked::read(person, request)?;
-    let policy = policy::load::installed()?;
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
@@ -177,6 +174,9 @@ pub(crate) fn prepare_with(
     } = facts::system()?;
     let ground = Ground::of(&grants, &held, &links)?;
     let begun = begun.and_then(|()| shim.ground(&ground));
+    // What the shim does not wait for.
+    let policy = policy::load::installed()?;
+    let cgroup = linux::cgroup::find();
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let mut facts = facts::gather(&declared, &search_path, person, grants)?;

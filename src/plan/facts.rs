@@ -331,8 +331,9 @@ pub(crate) fn doubts(path: &SearchPath, program: &Program, person: &Person) -> V
 /// [`PlanError::Data`].
 pub(crate) fn system() -> Result<System, PlanError> {
     let mut system = System::default();
+    let places = grants::system_places()?;
     let mut listed = BTreeMap::new();
-    for place in grants::system_places()? {
+    for place in places {
         for path in expand(&place.path, &mut listed) {
             let Ok((followed, held)) = open(&path) else {
                 continue;
@@ -355,27 +356,36 @@ pub(crate) fn system() -> Result<System, PlanError> {
     Ok(system)
 }
 
-/// A path of the data; one that ends in `*` stands for all that begin so. What was listed for it
-/// is listed once.
-fn expand(path: &Path, listed: &mut BTreeMap<PathBuf, Vec<OsString>>) -> Vec<PathBuf> {
-    let start = path
-        .file_name()
-        .and_then(OsStr::to_str)
-        .and_then(|name| name.strip_suffix('*'));
-    let (Some(start), Some(parent)) = (start, path.parent()) else {
+/// The directory in which most of the places may be, of which half are on any machine: it is listed
+/// rather than asked for each.
+const CROWDED: &str = "/etc";
+
+/// A path of the data, unless it is known not to be here; one that ends in `*` stands for all that
+/// begin so. What was listed for it is listed once.
+fn expand(path: &Path, listed: &mut BTreeMap<PathBuf, Option<BTreeSet<OsString>>>) -> Vec<PathBuf> {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
         return vec![path.to_owned()];
     };
-    let names = listed.entry(parent.to_owned()).or_insert_with(|| {
-        let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name()).collect()
-    });
-    let mut paths: Vec<PathBuf> = names
-        .iter()
-        .filter(|name| name.to_str().is_some_and(|name| name.starts_with(start)))
-        .map(|name| parent.join(name))
-        .collect();
-    paths.sort();
-    paths
+    let start = name.to_str().and_then(|name| name.strip_suffix('*'));
+    if start.is_none() && parent != Path::new(CROWDED) {
+        return vec![path.to_owned()];
+    }
+    let list = || {
+        let entries = fs::read_dir(parent).ok()?;
+        let names = entries.map(|entry| Some(entry.ok()?.file_name()));
+        names.collect::<Option<BTreeSet<_>>>()
+    };
+    let names = listed.entry(parent.to_owned()).or_insert_with(list);
+    match (start, names) {
+        (Some(start), Some(names)) => {
+            let begins = |name: &&OsString| name.as_bytes().starts_with(start.as_bytes());
+            let found = names.iter().filter(begins);
+            found.map(|name| parent.join(name)).collect()
+        }
+        (Some(_), None) => Vec::new(),
+        (None, Some(names)) if !names.contains(name) => Vec::new(),
+        (None, _) => vec![path.to_owned()],
+    }
 }
 
 fn open_to_others(found: &fs::Metadata) -> bool {

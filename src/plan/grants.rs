@@ -3,7 +3,7 @@
 //! Which of the places exist here is asked by `facts`.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -53,10 +53,9 @@ pub(crate) fn system_places() -> Result<&'static [SystemPlace], PlanError> {
 ///
 /// # Errors
 /// As [`system_places`].
-pub(crate) fn system_names() -> Result<Vec<PathBuf>, PlanError> {
-    let places = system_places()?.iter().map(|place| &place.path);
-    let plain = places.filter(|path| !path.as_os_str().as_bytes().contains(&b'*'));
-    Ok(plain.cloned().collect())
+pub(crate) fn system_names() -> Result<impl Iterator<Item = &'static OsStr>, PlanError> {
+    let names = system_places()?.iter().map(|place| place.path.as_os_str());
+    Ok(names.filter(|name| !name.as_bytes().contains(&b'*')))
 }
 
 impl Rights {

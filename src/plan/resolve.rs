@@ -1,5 +1,7 @@
 //! From a declaration and what this machine says to a plan. Pure.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::certificates::Certificates;
@@ -98,10 +100,10 @@ fn apart(mut facts: HostFacts, writable: &[PathBuf]) -> Result<HostFacts, PlanEr
     Ok(facts)
 }
 
-/// Every path that somebody spells: each spelling once, sorted by its bytes.
+/// Every path that somebody spells, but for those of the system's places, whose links are known
+/// ([`super::System`]): each spelling once, sorted by its bytes.
 fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
-    let mut names = grants::system_names()?;
-    names.extend(facts.search_path.0.iter().cloned());
+    let mut names = facts.search_path.0.clone();
     names.push(facts.program.found.clone());
     names.extend(facts.program.links.iter().cloned());
     names.extend(facts.certificates.iter().map(|named| named.named.clone()));
@@ -115,6 +117,8 @@ fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
     let mut names: Vec<_> = names.into_iter().map(PathBuf::into_os_string).collect();
     names.sort_unstable();
     names.dedup();
+    let system: BTreeSet<&OsStr> = grants::system_names()?.collect();
+    names.retain(|name| !system.contains(name.as_os_str()));
     Ok(names.into_iter().map(PathBuf::from).collect())
 }
 

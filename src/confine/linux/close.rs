@@ -29,13 +29,18 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Closes it, and what is mounted in places of the system's.
-    pub(super) fn close(system: &[Source]) -> Result<Self, ApplyError> {
+    /// Looks at it, as it is outside.
+    pub(super) fn look() -> Result<Self, ApplyError> {
         let root = Path::new("/");
-        let machine = Self {
+        Ok(Self {
             dev: fs::metadata(root)?.dev(),
             was: mountinfo::flags(root)?,
-        };
+        })
+    }
+
+    /// Closes it, and what is mounted in places of the system's.
+    pub(super) fn close(self, system: &[Source]) -> Result<(), ApplyError> {
+        let root = Path::new("/");
         let comes_along = |mounted: &Path| {
             let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
             mounted == root || system.iter().any(source)
@@ -45,7 +50,7 @@ impl Machine {
                 close(&mounted, true)?;
             }
         }
-        Ok(machine)
+        Ok(())
     }
 
     /// Whether a file lies in the same file system. Where that is mounted a second time, its

@@ -31,7 +31,6 @@ use super::namespace::Namespaces;
 use super::source::{Source, held_error, position, sort};
 use super::way::{hide_way, inside, link};
 use crate::confine::spec::{Common, Inode};
-use crate::plan::grants;
 
 /// Where the new root is put together: a directory that is there on every system, and in which
 /// lies nothing that the orders may name.
@@ -62,17 +61,12 @@ const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "
 /// The devices that every server gets, held before anything is mounted over them.
 pub struct Devices(Vec<Source>);
 
-/// What every server gets.
-pub struct Ground {
-    /// Sorted, so that a parent comes before what lies in it.
+/// A new root in the making.
+pub struct Root {
+    /// What every server gets. Sorted, so that a parent comes before what lies in it.
     system: Vec<Source>,
     /// The links on the way to it, and those in `/`.
     links: Vec<Link>,
-}
-
-/// A new root in the making.
-pub struct Root {
-    ground: Ground,
     /// What was held for the orders besides.
     granted: Vec<Source>,
     /// The mount that the machine's own root is.
@@ -89,37 +83,15 @@ impl Devices {
     }
 }
 
-impl Ground {
-    /// The devices, and what the supervisor found, with the descriptors that came along.
-    pub fn of(
-        Devices(mut system): Devices,
-        found: Common,
-        mut descriptor: impl FnMut() -> Option<OwnedFd>,
-    ) -> Result<Self, ApplyError> {
-        for place in found.places {
-            let Some(held) = descriptor() else {
-                let missing = io::Error::other("its descriptor did not come");
-                return Err(held_error(&place.path, missing));
-            };
-            system.push(Source::found(place, held));
-        }
-        sort(&mut system);
-        // Two names of one place.
-        system.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
-        let links = found.links;
-        Ok(Self { system, links })
-    }
-}
-
 impl Root {
-    /// Puts together what every server's root has. Nothing is entered yet; `/proc` is still the
-    /// machine's.
-    pub fn begin(ground: Ground) -> Result<Self, ApplyError> {
-        let machine = Machine::close(&ground.system)?;
+    /// Puts together what is in every server's root on every system: its devices and a `/proc` of
+    /// its own. Nothing is entered yet.
+    pub fn begin(Devices(devices): Devices) -> Result<Self, ApplyError> {
         let mut root = Self {
-            ground,
+            system: devices,
+            links: Vec::new(),
             granted: Vec::new(),
-            machine,
+            machine: Machine::look()?,
             settings: None,
         };
         // Others than the one who makes it look a path up in it.
@@ -127,11 +99,39 @@ impl Root {
         for name in DIRECTORIES {
             fs::create_dir(inside(Path::new(name)))?;
         }
-        for source in &mut root.ground.system {
-            source.bind_current(machine)?;
+        for device in &mut root.system {
+            device.bind_current(root.machine)?;
         }
         root.own_proc()?;
         Ok(root)
+    }
+
+    /// Adds what every server gets of this system: what the supervisor found, by the descriptors
+    /// that came along. `/proc` is still the machine's.
+    pub fn furnish(
+        &mut self,
+        found: Common,
+        mut descriptor: impl FnMut() -> Option<OwnedFd>,
+    ) -> Result<(), ApplyError> {
+        let mut places = Vec::with_capacity(found.places.len());
+        for place in found.places {
+            let Some(held) = descriptor() else {
+                let missing = io::Error::other("its descriptor did not come");
+                return Err(held_error(&place.path, missing));
+            };
+            places.push(Source::found(place, held));
+        }
+        sort(&mut places);
+        // Two names of one place.
+        places.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
+        self.machine.close(&places)?;
+        for place in &mut places {
+            place.bind_current(self.machine)?;
+        }
+        self.system.append(&mut places);
+        sort(&mut self.system);
+        self.links = found.links;
+        Ok(())
     }
 
     /// The server's own `/proc`, which only a process of its namespace can mount: other processes
@@ -166,7 +166,7 @@ impl Root {
     ) -> Result<(), ApplyError> {
         self.bound(namespaces)?;
         self.hold_granted(namespaces, lent)?;
-        let sources = self.ground.system.iter().chain(&self.granted);
+        let sources = self.system.iter().chain(&self.granted);
         if let Some((path, checked)) = dir
             && sources
                 .filter(|source| source.path == *path)
@@ -179,7 +179,7 @@ impl Root {
         for place in &namespaces.in_memory {
             memory(&inside(place), &size)?;
         }
-        let links = self.links(namespaces)?;
+        let links = self.links(namespaces);
         let below = links.iter().map(|link| link.path.as_path());
         let below = below.chain(self.granted.iter().map(|source| source.path.as_path()));
         for path in below {
@@ -192,7 +192,6 @@ impl Root {
             self.bind(source, namespaces)?;
         }
         for source in self
-            .ground
             .system
             .iter()
             .filter(|source| self.is_covered(source, namespaces))
@@ -242,7 +241,7 @@ impl Root {
     /// Holds what the orders name besides what every server gets. That must be granted, or lie in
     /// what is.
     fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
-        let system = &self.ground.system;
+        let system = &self.system;
         let mounted: BTreeSet<&OsStr> = namespaces.mounted().map(|path| path.as_os_str()).collect();
         for source in system {
             let device = DEVICES.iter().any(|name| source.path.as_os_str() == *name);
@@ -272,25 +271,19 @@ impl Root {
 
     /// Every link along the names and in `/`. None that a server may have made is followed: it
     /// would lead where that likes.
-    fn links(&mut self, namespaces: &Namespaces) -> Result<Vec<Link>, ApplyError> {
+    fn links(&mut self, namespaces: &Namespaces) -> Vec<Link> {
         let stays = |link: &Link| !namespaces.is_writable(&link.path);
-        let mut found = std::mem::take(&mut self.ground.links);
+        let mut found = std::mem::take(&mut self.links);
         found.retain(stays);
-        let system = grants::system_names().map_err(io::Error::other)?;
-        let system: BTreeSet<&OsStr> = system.iter().map(|path| path.as_os_str()).collect();
-        for name in namespaces
-            .names
-            .iter()
-            .filter(|name| !system.contains(name.as_os_str()))
-        {
+        for name in &namespaces.names {
             found.extend(links::along(name).into_iter().take_while(stays));
         }
-        Ok(found)
+        found
     }
 
     /// The file that was mounted at a path, by its descriptor, and whether it is a directory.
     pub fn held(&self, path: &Path) -> Option<(BorrowedFd<'_>, bool)> {
-        [&self.ground.system, &self.granted]
+        [&self.system, &self.granted]
             .into_iter()
             .find_map(|sources| sources.get(position(sources, path)?)?.file())
     }
