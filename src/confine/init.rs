@@ -7,6 +7,8 @@
 //! session they are in.
 
 use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
@@ -37,7 +39,7 @@ pub(super) fn init(
     devices: Devices,
     mut orders: Taker,
     status: &mut Status,
-    null: &File,
+    (null, word): (&File, OwnedFd),
 ) -> Result<u8, Failed> {
     let mut root = Root::begin(devices).at(Step::Mounts)?;
     let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
@@ -78,7 +80,25 @@ pub(super) fn init(
     drop((spec, root));
     apply::let_go_of_pipes(null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
-    tend(Pid::from_raw(main), &signals).at(Step::Stage)
+    let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;
+    end_all().at(Step::Stage)?;
+    // Nothing of the server's runs any more: the supervisor need not wait for what follows, the
+    // kernel's taking down of the namespaces. It may be gone itself.
+    let _ = File::from(word).write_all(&[code]);
+    Ok(code)
+}
+
+/// Ends every other process of the namespace, and waits for them.
+fn end_all() -> nix::Result<()> {
+    loop {
+        // There may be none.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+        match waitpid(None, None) {
+            Err(Errno::ECHILD) => return Ok(()),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// The mounts that came with the orders.

@@ -92,10 +92,10 @@ fn begin(mut orders: Taker, status: &mut Status) -> Result<u8, Failed> {
         let missing = || failed(Step::Descriptors, "the server's pipes did not come");
         orders.descriptor().ok_or_else(missing)
     };
-    let (stdin, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
+    let (stdin, stdout, stderr, word) = (pipe()?, pipe()?, pipe()?, pipe()?);
     apply::take_pipes(&stdin, &stdout, &stderr).at(Step::Descriptors)?;
     drop((stdin, stdout, stderr));
-    confine(orders, status, start)
+    confine(orders, status, start, word)
 }
 
 /// Our end of the status pipe.
@@ -129,7 +129,12 @@ impl Status {
 }
 
 /// The first process.
-fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, Failed> {
+fn confine(
+    mut orders: Taker,
+    status: &mut Status,
+    start: Start,
+    word: OwnedFd,
+) -> Result<u8, Failed> {
     // Forked, it has what the caller started the supervisor with.
     apply::own_state().at(Step::Stage)?;
     // Before anything blocks: the supervisor may be killed now.
@@ -140,7 +145,7 @@ fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, F
     let keyring = apply::new_keyring().at(Step::Keyring)?;
     capabilities::drop_groups().at(Step::Capabilities)?;
     match start.place {
-        Place::Inside => inside(orders, status, keyring, start.watched),
+        Place::Inside => inside(orders, status, (keyring, start.watched), word),
         Place::Outside => {
             let begun = Begun {
                 keyring,
@@ -163,8 +168,8 @@ fn confine(mut orders: Taker, status: &mut Status, start: Start) -> Result<u8, F
 fn inside(
     mut orders: Taker,
     status: &mut Status,
-    keyring: bool,
-    watched: bool,
+    (keyring, watched): (bool, bool),
+    word: OwnedFd,
 ) -> Result<u8, Failed> {
     let refuse = |status: &mut Status, error: &ApplyError| {
         let begun = Begun {
@@ -195,7 +200,7 @@ fn inside(
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
-        return init::init(devices, orders, status, &null);
+        return init::init(devices, orders, status, (&null, word));
     };
     let begun = Begun {
         keyring,

@@ -48,6 +48,8 @@ pub struct Shim {
     stderr: PipeReader,
     orders: Giver,
     status: PipeReader,
+    /// On which the first process of its namespaces says how the server ended.
+    word: PipeReader,
     /// What it said and was not looked at yet.
     said: Vec<u8>,
     /// What it could enter, where it said so early.
@@ -114,12 +116,18 @@ impl Shim {
         let (stdin_out, stdin) = io::pipe()?;
         let (stdout, stdout_in) = io::pipe()?;
         let (stderr, stderr_in) = io::pipe()?;
+        let (word, word_in) = io::pipe()?;
         let start = Start {
             supervisor: std::process::id(),
             place,
             watched,
         };
-        let pipes = [stdin_out.as_fd(), stdout_in.as_fd(), stderr_in.as_fd()];
+        let pipes = [
+            stdin_out.as_fd(),
+            stdout_in.as_fd(),
+            stderr_in.as_fd(),
+            word_in.as_fd(),
+        ];
         orders.give(&start, &pipes)?;
         Ok(Self {
             group: process.id(),
@@ -129,6 +137,7 @@ impl Shim {
             stderr,
             orders,
             status,
+            word,
             said: Vec::new(),
             begun: None,
         })
@@ -239,6 +248,7 @@ impl Shim {
             stderr,
             orders,
             status,
+            word,
             said: mut reports,
             begun: _,
         } = self;
@@ -246,7 +256,7 @@ impl Shim {
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
         let ordered = Ordered {
-            process,
+            process: process.with_word(word.into()),
             group,
             stdin,
             stdout,

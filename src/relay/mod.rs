@@ -229,6 +229,15 @@ pub struct Pending {
     pub gone: Vec<(Kind, String)>,
 }
 
+/// What is left of a server that has ended: its first process, which may be on its last steps
+/// ([`Process::is_going`]), and what kept it within its limits. Letting go of it waits for those.
+#[derive(Debug)]
+pub struct Last {
+    // Dropped first: what bounded it can be taken down when it is gone.
+    pub(crate) process: Process,
+    pub(crate) _bounds: Option<Box<dyn Bounds>>,
+}
+
 /// Who owns a run: starts the server anew, and keeps what outlives the run.
 pub trait Owner {
     /// Starts the server again, by the whole road; the one before has ended.
@@ -237,9 +246,10 @@ pub trait Owner {
     /// That start was taken up.
     fn started(&mut self);
 
-    /// The server's process has ended: ends what left its group. Called at each end, at once;
-    /// what follows (a host that is slow to read, or to ask why) may take seconds.
-    fn server_ended(&mut self);
+    /// The server has ended: ends what left its group. Called at each end, at once; what follows
+    /// (a host that is slow to read, or to ask why) may take seconds. What is left of it is to be let
+    /// go before the run ends, or another is started.
+    fn server_ended(&mut self, last: Option<Last>);
 
     /// Something happened, for the record.
     fn record(&mut self, event: Event, now: Timestamp);

@@ -5,22 +5,71 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::task::{Context, Poll, ready};
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use rustix::process::{self, PidfdFlags, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Receiver;
 
 use super::Exit;
+
+/// How long one that said it is over may take for its last steps, in milliseconds: a matter of what
+/// the kernel takes down with it.
+const LAST_STEPS: u16 = 1_000;
 
 /// A child of this process. One that was not waited for is killed with the value.
 #[derive(Debug)]
 pub struct Process {
     id: Pid,
     fd: OwnedFd,
+    /// On which the first process of namespaces says how the server ended.
+    word: Word,
     /// Registered with the runtime when it is first waited for.
     ended: Option<AsyncFd<OwnedFd>>,
     exit: Option<Exit>,
+    reaped: bool,
+}
+
+/// The last word of a process: one byte, its exit code.
+#[derive(Debug)]
+enum Word {
+    /// There is none, or no more.
+    None,
+    /// Not waited for yet.
+    Due(OwnedFd),
+    /// Registered with the runtime.
+    Awaited(Receiver),
+}
+
+impl Word {
+    /// The word; `None` where none comes.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<u8>> {
+        if matches!(self, Self::Due(_))
+            && let Self::Due(pipe) = std::mem::replace(self, Self::None)
+            && let Ok(pipe) = Receiver::from_owned_fd(pipe)
+        {
+            *self = Self::Awaited(pipe);
+        }
+        loop {
+            let Self::Awaited(pipe) = self else {
+                return Poll::Ready(None);
+            };
+            let mut word = [0];
+            let read = match ready!(pipe.poll_read_ready(cx)) {
+                Ok(()) => pipe.try_read(&mut word),
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok(1) => return Poll::Ready(word.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Its other end closed without a word: at an exec, or as it was killed.
+                _ => *self = Self::None,
+            }
+        }
+    }
 }
 
 impl Process {
@@ -34,9 +83,25 @@ impl Process {
         Ok(Self {
             id: Pid::from_raw(id),
             fd: process::pidfd_open(known, PidfdFlags::empty())?,
+            word: Word::None,
             ended: None,
             exit: None,
+            reaped: false,
         })
+    }
+
+    /// The same, which says on a pipe how it ended when nothing of its namespace is left but itself:
+    /// what it takes the kernel to take that down need not be waited for.
+    #[must_use]
+    pub fn with_word(mut self, pipe: OwnedFd) -> Self {
+        self.word = Word::Due(pipe);
+        self
+    }
+
+    /// Whether it has said how it ended, and is on its last steps.
+    #[must_use]
+    pub fn is_going(&self) -> bool {
+        self.exit.is_some() && !self.reaped
     }
 
     /// Its number; of nobody certain once it was waited for.
@@ -56,6 +121,7 @@ impl Process {
     /// What the system says; somebody else waited for it.
     pub fn join(mut self) -> io::Result<()> {
         let ended = waitid(Id::PIDFd(self.fd.as_fd()), WaitPidFlag::WEXITED)?;
+        self.reaped = true;
         self.exit = Some(match ended {
             WaitStatus::Exited(_, code) => Exit::Code(code),
             _ => Exit::Code(i32::from(crate::error::FAILED)),
@@ -86,6 +152,10 @@ impl Process {
             if let Some(exit) = self.exit {
                 return Poll::Ready(Ok(exit));
             }
+            if let Some(code) = ready!(self.word.poll(cx)) {
+                self.exit = Some(Exit::Code(i32::from(code)));
+                continue;
+            }
             let ended = match &self.ended {
                 Some(ended) => ended,
                 None => {
@@ -106,21 +176,31 @@ impl Process {
                     reason = "the numbers of an enumeration of the system's"
                 )]
                 WaitStatus::Signaled(_, signal, _) => self.exit = Some(Exit::Signal(signal as i32)),
-                _ => ready.clear_ready(),
+                _ => {
+                    ready.clear_ready();
+                    continue;
+                }
             }
+            self.reaped = true;
         }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.exit.is_none() {
-            self.kill();
-            // It is gone at once, or the next who waits for any child takes it.
-            let _ = waitid(
-                Id::PIDFd(self.fd.as_fd()),
-                WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG,
-            );
+        if self.reaped {
+            return;
         }
+        self.kill();
+        if self.is_going() {
+            let mut asked = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
+            // A signal may come in between, as its own end does.
+            while poll(&mut asked, PollTimeout::from(LAST_STEPS)) == Err(Errno::EINTR) {}
+        }
+        // It is gone at once, or the next who waits for any child takes it.
+        let _ = waitid(
+            Id::PIDFd(self.fd.as_fd()),
+            WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG,
+        );
     }
 }

@@ -22,7 +22,7 @@ use super::process::Process;
 use super::seat::{Pipes, Seat};
 use super::shutdown::{Action, Shutdown};
 use super::stderr::Record;
-use super::{Bounds, End, Exit, Host, Outcome, Owner, RelayError, Server, Settings};
+use super::{Bounds, End, Exit, Host, Last, Outcome, Owner, RelayError, Server, Settings};
 
 /// Turns before the runtime gets its turn.
 const TURNS: usize = 16;
@@ -59,7 +59,7 @@ pub(super) struct Run<'a> {
     pub(super) process: Option<Process>,
     pub(super) group: Pid,
     /// What keeps the server within its limits.
-    pub(super) bounds: Box<dyn Bounds>,
+    pub(super) bounds: Option<Box<dyn Bounds>>,
     signals: [(SignalKind, Signals); 3],
     pub(super) shutdown: Shutdown,
     clock: Clock,
@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
             seat: Seat::Taken,
             process: Some(pipes.process),
             group,
-            bounds: pipes.bounds,
+            bounds: Some(pipes.bounds),
             signals: [
                 listen(SignalKind::terminate())?,
                 listen(SignalKind::interrupt())?,
@@ -246,10 +246,8 @@ impl<'a> Run<'a> {
     }
 
     fn watch_bounds(&mut self, cx: &mut Context<'_>) {
-        if self.process.is_none() {
-            return;
-        }
-        if let Poll::Ready(over) = self.bounds.poll_over(cx)
+        if let (Some(_), Some(bounds)) = (&self.process, &mut self.bounds)
+            && let Poll::Ready(over) = bounds.poll_over(cx)
             && let Some(action) = self.shutdown.over_limit(Instant::now(), over)
         {
             self.close_server();
@@ -258,22 +256,24 @@ impl<'a> Run<'a> {
     }
 
     fn watch_exit(&mut self, cx: &mut Context<'_>) -> Result<(), RelayError> {
-        let Some(process) = &mut self.process else {
-            return Ok(());
-        };
-        let Poll::Ready(exit) = process.poll_wait(cx) else {
+        let polled = self.process.as_mut().map(|process| process.poll_wait(cx));
+        let Some(Poll::Ready(exit)) = polled else {
             return Ok(());
         };
         self.exit = Some(exit.map_err(RelayError::Wait)?);
-        self.process = None;
-        if let Some(over) = self.bounds.ended() {
+        if let Some(over) = self.bounds.as_mut().and_then(|bounds| bounds.ended()) {
             // The kernel was quicker: there is nothing left to kill.
             let _ = self.shutdown.over_limit(Instant::now(), over);
         }
         // Its number may be given to another process from now on, but not to another group while
         // one of its processes lives; where none does there is nothing to kill.
         kill_group(self.group, Signal::SIGKILL);
-        self.owner.server_ended();
+        let bounds = self.bounds.take();
+        self.owner
+            .server_ended(self.process.take().map(|process| Last {
+                process,
+                _bounds: bounds,
+            }));
         self.server_in = None;
         for inlet in [&mut self.server_out, &mut self.server_err]
             .into_iter()

@@ -198,7 +198,7 @@ impl Run<'_> {
             Seat::Empty(_) | Seat::Starting(_) => {
                 // Dropped, a start that is under way ends what it has started.
                 self.seat = Seat::Left { ousted: false };
-                self.owner.server_ended();
+                self.owner.server_ended(None);
                 self.up.discard();
                 self.shutdown.exited(Instant::now());
                 true
@@ -275,7 +275,7 @@ impl Run<'_> {
         self.server_out = Some(pipes.stdout);
         self.server_err = Some(pipes.stderr);
         self.process = Some(pipes.process);
-        self.bounds = pipes.bounds;
+        self.bounds = Some(pipes.bounds);
         (self.left_of_server, self.left_of_stderr) = (LEFTOVER, LEFTOVER);
         self.down.renew();
         self.gate.counters.restarts += 1;

@@ -35,7 +35,7 @@ use crate::launch::run_id::RunId;
 use crate::launch::{Explanation, LaunchError, Running, receipts};
 use crate::plan::{Person, RunRequest};
 use crate::policy::Required;
-use crate::relay::{Breaker, Discover, Outcome, Owner, Refusal, Rules, Server};
+use crate::relay::{Breaker, Discover, Last, Outcome, Owner, Refusal, Rules, Server};
 use crate::settings::Settings;
 use crate::settings::watch::Watch;
 use crate::surface::Surface;
@@ -52,6 +52,8 @@ pub(crate) struct Run {
     records: Option<Records>,
     breaker: Breaker,
     starts: u64,
+    /// What is left of a server that has ended.
+    last: Option<Last>,
     watch: Watch,
     /// The rules as the relay has them, and what the administrator required of them.
     rules: Result<Rules, String>,
@@ -150,6 +152,7 @@ impl Run {
             records,
             breaker,
             starts: 0,
+            last: None,
             watch,
             rules: Ok(settings.rules.clone()),
             required: explanation.required,

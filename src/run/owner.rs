@@ -10,10 +10,11 @@ use crate::declaration::store::State;
 use crate::error::Error;
 use crate::launch::{self, Prepared, Running, descendants};
 use crate::plan::{Person, RunRequest};
-use crate::relay::{Breaker, Discover, Owner, Pending, Rules, Start, Verdict};
+use crate::relay::{Breaker, Discover, Last, Owner, Pending, Rules, Start, Verdict};
 
 impl Owner for Run {
     fn start(&mut self) -> Start {
+        self.last = None;
         // The one before may go now, and with it what it left in its temporary directory.
         self.held.borrow_mut().home = None;
         let (person, request) = (self.person.clone(), self.request.clone());
@@ -32,8 +33,13 @@ impl Owner for Run {
         self.record(event, now());
     }
 
-    fn server_ended(&mut self) {
-        if let Err(error) = descendants::sweep(descendants::AT_ONCE) {
+    fn server_ended(&mut self, last: Option<Last>) {
+        // That one ends by itself, and need not be waited for here.
+        let going = last.as_ref().filter(|last| last.process.is_going());
+        let spared = going.map(|last| last.process.id());
+        let swept = descendants::sweep_but(spared, descendants::AT_ONCE);
+        self.last = last;
+        if let Err(error) = swept {
             // Not R2 broken: what is left is swept again before this process ends.
             (self.say)(&format!("{error}; ended before the supervisor ends"));
         }

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use super::support::start;
 use crate::audit::Event;
-use crate::relay::{Bounds, Breaker, Discover, Over, Owner, Pending, Start, Verdict};
+use crate::relay::{Bounds, Breaker, Discover, Last, Over, Owner, Pending, Start, Verdict};
 
 /// An owner that starts the same server again, as often as it may, and keeps all in memory.
 pub struct Keeper {
@@ -66,7 +66,7 @@ impl Owner for Keeper {
         });
     }
 
-    fn server_ended(&mut self) {}
+    fn server_ended(&mut self, _: Option<Last>) {}
 
     fn record(&mut self, event: Event, _: jiff::Timestamp) {
         self.events.push(event);
