@@ -68,11 +68,12 @@ impl Record {
         let named = self.named.write(&receipt);
         let said = outcome.map(|outcome| self.hidden.hide(&outcome.tail));
         let kept = self.keeper.map_or(Ok(()), |person| {
+            let state = receipts::keeper(&person)?;
             let said = said.filter(|said| !said.is_empty());
             let kept = said.map_or(Ok(()), |said| {
-                logs::keep(&person, &receipt.digest, receipt.run, &said)
+                logs::keep(&state, &receipt.digest, receipt.run, &said)
             });
-            receipts::keep(&person, &receipt).and(kept)
+            receipts::keep(&state, &receipt).and(kept)
         });
         named.and(kept).map_err(|error| {
             let until = Instant::now() + patience;

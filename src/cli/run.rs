@@ -9,7 +9,6 @@ use super::args_run::RunArgs;
 use super::ended::Record;
 use crate::cli::render;
 use crate::declaration::Tools;
-use crate::declaration::store::State;
 use crate::error::Error;
 use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
@@ -83,7 +82,10 @@ fn ready(
     }
 }
 
-async fn start_and_relay(args: &RunArgs, ready: Result<Ready, (Option<Person>, Error)>) -> ExitCode {
+async fn start_and_relay(
+    args: &RunArgs,
+    ready: Result<Ready, (Option<Person>, Error)>,
+) -> ExitCode {
     let ready = match ready {
         Ok(ready) => ready,
         Err((person, error)) => return refuse(person.as_ref(), args, &error).await,
@@ -118,10 +120,10 @@ async fn start(args: &RunArgs, ready: Ready) -> Result<Begun, Error> {
     let (mut run, set) = Run::open(&person, &request(args), explanation, id, render::note)?;
     let settings = settings(&set, &run, explanation, filter)?;
     let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
-    let read = explanation.read.clone();
+    let (read, state) = (explanation.read.clone(), explanation.state());
     let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
         // Beside the shim's work, of which the other waits.
-        if kept && let Ok(state) = State::open(&person) {
+        if kept {
             receipts::make_room(&state, &digest);
             logs::make_room(&state, &digest);
             if let Some(read) = read
@@ -152,7 +154,7 @@ fn settings(
     Ok(Settings {
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
-        surface: run.approved_surface()?,
+        surface: run.approved_surface(&explanation.state())?,
         whole: explanation.required.whole,
         filter,
         granted: explanation.declared.tools.categories.clone(),

@@ -175,7 +175,11 @@ mod tests {
         let came: Vec<OwnedFd> = std::iter::from_fn(|| taker.descriptor()).collect();
         assert_eq!(came.len(), fds.len());
         let kind = |fd: &OwnedFd| nix::fcntl::fcntl(fd, nix::fcntl::FcntlArg::F_GETFL).unwrap();
-        assert_eq!(kind(&came[came.len() - 1]) & 0b11, 1, "the last is to write");
+        assert_eq!(
+            kind(&came[came.len() - 1]) & 0b11,
+            1,
+            "the last is to write"
+        );
         assert_eq!(kind(&came[came.len() - 2]) & 0b11, 0);
         assert_eq!(taker.next().unwrap(), Some("none".to_owned()));
     }

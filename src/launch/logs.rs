@@ -20,7 +20,6 @@ use super::{LaunchError, by_run};
 use crate::declaration::Digest;
 use crate::declaration::file::{FileError, Problem};
 use crate::declaration::store::{State, StoreError};
-use crate::plan::Person;
 
 const FOLDER: &str = "logs";
 const SUFFIX: &str = ".log";
@@ -33,13 +32,13 @@ pub(crate) const KEPT: usize = 10;
 /// # Errors
 /// The directory or a file in it cannot be trusted or written.
 pub(crate) fn keep(
-    person: &Person,
+    state: &State,
     digest: &Digest,
     run: RunId,
     text: &str,
 ) -> Result<(), LaunchError> {
     let kept = || -> Result<(), StoreError> {
-        let Some(folder) = by_run::folder(&State::open(person)?, FOLDER, digest, true)? else {
+        let Some(folder) = by_run::folder(state, FOLDER, digest, true)? else {
             return Ok(());
         };
         let _locked = folder.lock()?;
@@ -58,7 +57,7 @@ pub(crate) fn keep(
         Ok(())
     };
     kept().map_err(|error| LaunchError::Log {
-        place: crate::text::path(&person.state.join(FOLDER)),
+        place: crate::text::path(&state.path().join(FOLDER)),
         source: io::Error::other(error),
     })
 }

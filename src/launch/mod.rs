@@ -30,15 +30,16 @@ mod watch;
 
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use nix::unistd::geteuid;
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
 use asked::Asked;
+use enter::Ground;
 pub use enter::namespaces_refused;
 pub use error::LaunchError;
-use enter::Ground;
 use spawn::Shim;
 
 use crate::approval::candidate::search_path;
@@ -49,6 +50,7 @@ use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
 use crate::confine::spec::{Ids, Loan, Place};
 use crate::confine::specify::specify;
+use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, LaunchDigest, Stdio};
 use crate::error::Error;
 use crate::plan::held::Held;
@@ -93,6 +95,9 @@ pub struct Explanation {
     /// Whether its home is for this run alone.
     #[serde(skip)]
     pub ephemeral: bool,
+    /// The state directory that it was read from.
+    #[serde(skip)]
+    state: Rc<State>,
     /// Whether the caller watches it from outside.
     #[serde(skip)]
     watched: bool,
@@ -125,6 +130,13 @@ pub struct Explanation {
     /// mounts that are lent to it.
     #[serde(skip)]
     shim: Option<(Shim, Vec<Lent>)>,
+}
+
+impl Explanation {
+    /// The state directory that it was read from.
+    pub(crate) fn state(&self) -> Rc<State> {
+        Rc::clone(&self.state)
+    }
 }
 
 /// An explanation that may start: the only argument of [`launch`].
@@ -209,6 +221,7 @@ pub(crate) fn prepare_with(
         launch_digest,
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
+        state: Rc::new(asked.state),
         watched: request.watched,
         unprepared: told.unprepared,
         caches: request.caches,

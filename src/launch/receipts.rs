@@ -201,19 +201,27 @@ pub(crate) fn started(run: RunId, explanation: &Explanation, now: Timestamp) -> 
     }
 }
 
-/// Keeps a receipt in the person's state directory, and removes the oldest of its declaration.
+/// The state directory of the person who keeps what is written at the end of a run.
+///
+/// # Errors
+/// It cannot be trusted.
+pub(crate) fn keeper(person: &Person) -> Result<State, LaunchError> {
+    State::open(person).map_err(|error| failed(&person.state, io::Error::other(error)))
+}
+
+fn failed(state: &Path, source: io::Error) -> LaunchError {
+    let place = text::path(&state.join(FOLDER));
+    LaunchError::Receipt { place, source }
+}
+
+/// Keeps a receipt in the state directory, and removes the oldest of its declaration.
 ///
 /// # Errors
 /// The directory or a file in it cannot be trusted or written.
-pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError> {
-    let failed = |source: io::Error| LaunchError::Receipt {
-        place: text::path(&person.state.join(FOLDER)),
-        source,
-    };
-    let text = to_text(receipt).map_err(|error| failed(error.into()))?;
+pub(crate) fn keep(state: &State, receipt: &Receipt) -> Result<(), LaunchError> {
+    let text = to_text(receipt).map_err(|error| failed(state.path(), error.into()))?;
     let kept = || -> Result<(), StoreError> {
-        let Some(folder) = by_run::folder(&State::open(person)?, FOLDER, &receipt.digest, true)?
-        else {
+        let Some(folder) = by_run::folder(state, FOLDER, &receipt.digest, true)? else {
             return Ok(());
         };
         let _locked = folder.lock()?;
@@ -225,7 +233,7 @@ pub(crate) fn keep(person: &Person, receipt: &Receipt) -> Result<(), LaunchError
         by_run::drop_oldest(&folder, SUFFIX, KEPT);
         Ok(())
     };
-    kept().map_err(|error| failed(io::Error::other(error)))
+    kept().map_err(|error| failed(state.path(), io::Error::other(error)))
 }
 
 /// Makes room for the receipt of a run that begins.

@@ -68,7 +68,7 @@ fn the_last_twenty_are_kept() {
     let mut written = Vec::new();
     for _ in 0..KEPT + 3 {
         let receipt = receipt();
-        keep(&person, &receipt).unwrap();
+        keep(&State::open(&person).unwrap(), &receipt).unwrap();
         let path = person.state.join("receipts").join("ab".repeat(8));
         let file = path.join(format!("{}.json", receipt.run));
         assert_eq!(
@@ -101,7 +101,7 @@ fn the_last_twenty_are_kept() {
 fn what_is_no_receipt_is_told_and_hides_none() {
     let (_base, person) = person();
     let receipt = receipt();
-    keep(&person, &receipt).unwrap();
+    keep(&State::open(&person).unwrap(), &receipt).unwrap();
     let folder = person.state.join("receipts").join("ab".repeat(8));
     fs::write(folder.join("notes.txt"), "mine").unwrap();
     let file = folder.join("00000000000000aa.json");

@@ -118,14 +118,14 @@ impl Run {
         say: fn(&str),
     ) -> Result<(Self, Settings), Error> {
         let digest = explanation.digest.clone();
+        let state = &*explanation.state();
         let records = if request.ephemeral {
             None
         } else {
-            let state = State::open(person)?;
             let run = of(run, &explanation.alias, Some(&digest));
             Some(Records {
-                log: Log::open(&state, run)?,
-                kept: Kept::open(&state, &digest)?,
+                log: Log::open(state, run)?,
+                kept: Kept::open(state, &digest)?,
                 told: false,
             })
         };
@@ -133,7 +133,7 @@ impl Run {
             Some(records) => records.kept.breaker()?,
             None => Breaker::default(),
         };
-        let (watch, mut settings) = Watch::begin(person)?;
+        let (watch, mut settings) = Watch::begin(person, state)?;
         settings.rules = ruled(settings.rules, explanation.required);
         let run_of = Self {
             person: person.clone(),
@@ -181,9 +181,8 @@ impl Run {
     ///
     /// # Errors
     /// The approvals cannot be trusted or read.
-    pub(crate) fn approved_surface(&self) -> Result<Option<Surface>, Error> {
-        let state = State::open(&self.person)?;
-        let found = Approvals::surface_of(&state, &self.alias, &self.digest)?;
+    pub(crate) fn approved_surface(&self, state: &State) -> Result<Option<Surface>, Error> {
+        let found = Approvals::surface_of(state, &self.alias, &self.digest)?;
         Ok(found)
     }
 

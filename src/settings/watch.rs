@@ -71,12 +71,14 @@ impl Watch {
     ///
     /// # Errors
     /// A file that is none.
-    pub(crate) fn begin(person: &Person) -> Result<(Self, Settings), crate::error::Error> {
-        let state = State::open(person)?;
+    pub(crate) fn begin(
+        person: &Person,
+        state: &State,
+    ) -> Result<(Self, Settings), crate::error::Error> {
         let path = state.path().join(FILE);
         // Before it is read: what is written meanwhile is another file the next time.
         let last = look(&path);
-        let settings = Settings::read(&state)?;
+        let settings = Settings::read(state)?;
         let watch = Self {
             person: person.clone(),
             path,

@@ -40,7 +40,7 @@ fn put(path: &Path, text: &str) {
 fn a_change_is_seen_at_the_next_look() {
     let directory = tempfile::tempdir().unwrap();
     let person = person(&directory);
-    let (mut watch, _) = Watch::begin(&person).unwrap();
+    let (mut watch, _) = Watch::begin(&person, &State::open(&person).unwrap()).unwrap();
     let (path, aside) = (person.state.join(FILE), person.state.join("aside"));
     type Change<'a> = (&'a str, &'a dyn Fn(), Option<bool>);
     let changes: [Change<'_>; 8] = [
@@ -100,7 +100,7 @@ fn another_directory_in_its_place_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let person = person(&directory);
     put(&person.state.join(FILE), RULES);
-    let (mut watch, begun) = Watch::begin(&person).unwrap();
+    let (mut watch, begun) = Watch::begin(&person, &State::open(&person).unwrap()).unwrap();
     assert!(begun.rules.own_words);
     hold(&mut watch);
     fs::rename(&person.state, directory.path().join("before")).unwrap();

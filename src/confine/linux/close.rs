@@ -4,6 +4,7 @@
     reason = "looks at which file system the machine's root is"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -18,6 +19,9 @@ use super::namespace::Namespaces;
 use super::source::{Source, held_error};
 use super::way::inside;
 use crate::confine::spec::Inode;
+
+/// Where several places of the system's are mounted from, and nothing that is to be written.
+const KERNEL: &str = "/sys";
 
 /// The mount that the machine's root is, in this namespace: closed, so that most of what is
 /// mounted from it needs no closing of its own. What is writable is opened again, as far as it
@@ -43,11 +47,14 @@ impl Machine {
         let root = Path::new("/");
         let comes_along = |mounted: &Path| {
             let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
-            mounted == root || system.iter().any(source)
+            mounted == root || mounted == Path::new(KERNEL) || system.iter().any(source)
         };
-        for (mounted, _) in mounts()? {
-            if comes_along(&mounted) {
-                close(&mounted, true)?;
+        // Where one is mounted over another, the last is what stands there.
+        let mounts: BTreeMap<PathBuf, MsFlags> = mounts()?.into_iter().collect();
+        for (mounted, flags) in mounts {
+            let wanted = flags | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+            if comes_along(&mounted) && wanted != flags {
+                remount(&mounted, wanted)?;
             }
         }
         Ok(())

@@ -182,8 +182,9 @@ impl Root {
         let links = self.links(namespaces);
         let below = links.iter().map(|link| link.path.as_path());
         let below = below.chain(self.granted.iter().map(|source| source.path.as_path()));
+        let mut hidden = Vec::new();
         for path in below {
-            hide_way(path, &namespaces.in_memory)?;
+            hidden.extend(hide_way(path, &namespaces.in_memory)?);
         }
         for Link { path, target } in links {
             link(&path, &target)?;
@@ -197,6 +198,10 @@ impl Root {
             .filter(|source| self.is_covered(source, namespaces))
         {
             self.bind(source, namespaces)?;
+        }
+        // One that is granted itself is covered by that by now.
+        for way in hidden.iter().filter(|way| !namespaces.mounts(way)) {
+            close(&inside(way), true)?;
         }
         for (name, target) in LINKS {
             link(Path::new(name), Path::new(target))?;

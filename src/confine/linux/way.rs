@@ -25,21 +25,24 @@ const ON_THE_WAY: u32 = 0o111;
 /// A path below a place in memory gets its way there in a mount of its own, which is closed with
 /// the others: the server may list and change the place, and neither list nor change what lies on
 /// the way to what it is granted.
-pub(super) fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<(), ApplyError> {
+///
+/// Returns where the server sees that, if one was made for this path.
+pub(super) fn hide_way(path: &Path, in_memory: &[PathBuf]) -> Result<Option<PathBuf>, ApplyError> {
     let place = in_memory.iter().find(|place| path.starts_with(place));
     let Some((place, rest)) = place.and_then(|place| Some((place, path.strip_prefix(place).ok()?)))
     else {
-        return Ok(());
+        return Ok(None);
     };
     let mut parts = rest.components();
     let (Some(first), Some(_)) = (parts.next(), parts.next()) else {
-        return Ok(());
+        return Ok(None);
     };
-    let at = inside(&place.join(first));
+    let seen = place.join(first);
+    let at = inside(&seen);
     match fs::create_dir(&at) {
-        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")),
+        Ok(()) => memory(&at, &format!("mode={ON_THE_WAY:o},size=1m")).map(|()| Some(seen)),
         // For another path.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
