@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::thread::sleep;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -44,6 +45,8 @@ const QUEUE: usize = 1_024;
 /// How often the lock is tried for one event, and at the end of a run; with a pause of 1 ms.
 const TRIES: usize = 4;
 pub(super) const LAST_TRIES: usize = 250;
+/// Bytes of the stack of a thread that waits for the disk.
+const STACK: usize = 64 << 10;
 
 /// The log as one run writes it.
 #[derive(Debug)]
@@ -145,18 +148,25 @@ impl Log {
     ///
     /// # Errors
     /// As [`Log::record`].
-    pub fn close(mut self) -> Result<(), AuditError> {
+    pub fn close(self) -> Result<(), AuditError> {
+        self.end()?.synced()
+    }
+
+    /// Writes what waits, and begins to have it reach the disk, beside what the caller does.
+    ///
+    /// # Errors
+    /// As [`Log::record`].
+    pub fn end(mut self) -> Result<Syncing, AuditError> {
         self.write_within(LAST_TRIES, true)?;
         if !self.waiting.is_empty() || self.unsaid {
             return Err(AuditError::Held {
                 path: self.path(HEAD),
             });
         }
-        if let Some((number, file)) = &self.file {
-            file.sync_data()
-                .map_err(|source| self.failed(&name(*number), source))?;
-        }
-        Ok(())
+        Ok(match self.file.take() {
+            Some((number, file)) => Syncing::begin(self.path(&name(number)), file),
+            None => Syncing(None),
+        })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -371,6 +381,51 @@ impl Log {
             head.bytes = length.saturating_add(1);
         }
         Ok(())
+    }
+}
+
+/// What was written on its way to the disk.
+#[derive(Debug)]
+pub struct Syncing(Option<(PathBuf, Synced)>);
+
+#[derive(Debug)]
+enum Synced {
+    /// By a thread, which does no more.
+    Soon(JoinHandle<io::Result<()>>),
+    Now(io::Result<()>),
+}
+
+impl Syncing {
+    fn begin(path: PathBuf, file: File) -> Self {
+        let file = Arc::new(file);
+        let theirs = Arc::clone(&file);
+        let sync = move || theirs.sync_data();
+        let thread = thread::Builder::new().stack_size(STACK).spawn(sync);
+        // Where the person may have no more threads it takes its time here.
+        let synced = thread.map_or_else(|_| Synced::Now(file.sync_data()), Synced::Soon);
+        Self(Some((path, synced)))
+    }
+
+    /// Waits until it is there.
+    ///
+    /// # Errors
+    /// The system says that it is not.
+    pub fn synced(self) -> Result<(), AuditError> {
+        let Some((path, synced)) = self.0 else {
+            return Ok(());
+        };
+        let synced = match synced {
+            Synced::Now(synced) => synced,
+            Synced::Soon(thread) => {
+                let ended = || {
+                    Err(io::Error::other(
+                        "the thread that waits for the disk has ended",
+                    ))
+                };
+                thread.join().unwrap_or_else(|_| ended())
+            }
+        };
+        synced.map_err(|source| AuditError::Write { path, source })
     }
 }
 

@@ -13,7 +13,9 @@ use crate::error::Error;
 use crate::launch::receipts::{self, Named};
 use crate::launch::run_id::RunId;
 use crate::launch::spawn::Shim;
-use crate::launch::{self, Explanation, LaunchError, Prepared, content, descendants, logs};
+use crate::launch::{
+    self, Explanation, LaunchError, Launching, Prepared, content, descendants, logs,
+};
 use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
@@ -27,8 +29,8 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     }
     // Before anything of ours is open: the caller names a descriptor by its number.
     let named = Named::open(args.receipt.as_deref(), args.receipt_fd);
-    let ready = ready(args, named, shim);
-    // After what the shim waits for.
+    let ordered = order(args, named, shim);
+    // Beside the shim's work.
     let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return render::failure("cannot start", &error),
@@ -37,7 +39,7 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args, ready));
+    let code = runtime.block_on(start_and_relay(args, ordered));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep(descendants::AT_LEISURE) {
         Ok(()) => code,
@@ -53,45 +55,62 @@ fn request(args: &RunArgs) -> RunRequest {
     }
 }
 
-/// What is permitted to start.
-struct Ready {
-    person: Person,
-    named: Named,
+/// A run whose server has been ordered.
+struct Ordered {
     prepared: Prepared,
-    filter: Filter,
+    launching: Launching,
+    run: Run,
+    settings: Settings,
+    record: Record,
 }
 
-/// From the words to what is permitted; with an error, whose run it would have been.
-fn ready(
+/// From the words to what is ordered; with an error, whose run it would have been.
+fn order(
     args: &RunArgs,
     named: Result<Named, LaunchError>,
     shim: Option<Shim>,
-) -> Result<Ready, (Option<Person>, Error)> {
+) -> Result<(Person, Ordered), (Option<Person>, Error)> {
     let person = facts::person().map_err(|error| (None, error.into()))?;
-    let permitted = named
-        .map_err(Error::from)
-        .and_then(|named| Ok((named, permitted(&person, args, shim)?)));
-    match permitted {
-        Ok((named, (prepared, filter))) => Ok(Ready {
-            person,
-            named,
-            prepared,
-            filter,
-        }),
+    match ordered(&person, args, named, shim) {
+        Ok(ordered) => Ok((person, ordered)),
         Err(error) => Err((Some(person), error)),
     }
 }
 
+/// The same, and what the relay must know of it.
+fn ordered(
+    person: &Person,
+    args: &RunArgs,
+    named: Result<Named, LaunchError>,
+    shim: Option<Shim>,
+) -> Result<Ordered, Error> {
+    let named = named?;
+    let (mut prepared, filter) = permitted(person, args, shim)?;
+    let explanation = prepared.explanation();
+    say_what_differs(explanation);
+    let record = Record::begin(explanation, person.clone(), named);
+    let id = RunId::new().map_err(LaunchError::Spawn)?;
+    let (run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
+    let settings = settings(&set, &run, explanation, filter)?;
+    let launching = launch::order(&mut prepared, |_| Ok(()))?;
+    Ok(Ordered {
+        prepared,
+        launching,
+        run,
+        settings,
+        record,
+    })
+}
+
 async fn start_and_relay(
     args: &RunArgs,
-    ready: Result<Ready, (Option<Person>, Error)>,
+    ordered: Result<(Person, Ordered), (Option<Person>, Error)>,
 ) -> ExitCode {
-    let ready = match ready {
-        Ok(ready) => ready,
+    let (person, ordered) = match ordered {
+        Ok(ordered) => ordered,
         Err((person, error)) => return refuse(person.as_ref(), args, &error).await,
     };
-    let person = ready.person.clone();
-    match start(args, ready).await {
+    match start(args, ordered).await {
         Ok(begun) => relay_messages(begun).await,
         Err(error) => refuse(Some(&person), args, &error).await,
     }
@@ -105,36 +124,29 @@ struct Begun {
     record: Record,
 }
 
-/// From what is permitted to a running server, and what the relay must know of it.
-async fn start(args: &RunArgs, ready: Ready) -> Result<Begun, Error> {
-    let Ready {
-        person,
-        named,
-        mut prepared,
-        filter,
-    } = ready;
+/// From what is ordered to a running server.
+async fn start(args: &RunArgs, ordered: Ordered) -> Result<Begun, Error> {
+    let Ordered {
+        prepared,
+        launching,
+        mut run,
+        settings,
+        record,
+    } = ordered;
     let explanation = prepared.explanation();
-    say_what_differs(explanation);
-    let record = Record::begin(explanation, person.clone(), named);
-    let id = RunId::new().map_err(LaunchError::Spawn)?;
-    let (mut run, set) = Run::open(&person, &request(args), explanation, id, render::note)?;
-    let settings = settings(&set, &run, explanation, filter)?;
-    let (digest, kept) = (explanation.digest.clone(), !explanation.ephemeral);
-    let (read, state) = (explanation.read.clone(), explanation.state());
-    let (running, ()) = tokio::join!(launch::launch(&mut prepared), async {
-        // Beside the shim's work, of which the other waits.
-        if kept {
-            receipts::make_room(&state, &digest);
-            logs::make_room(&state, &digest);
-            if let Some(read) = read
-                && let Err(error) = content::keep(&state, &digest, read)
-            {
-                render::note(&format!("{}: {error}", args.alias));
-            }
+    if !explanation.ephemeral {
+        // Beside the shim's work.
+        let (state, digest) = (explanation.state(), &explanation.digest);
+        receipts::make_room(&state, digest);
+        logs::make_room(&state, digest);
+        if let Some(read) = explanation.read.clone()
+            && let Err(error) = content::keep(&state, digest, read)
+        {
+            render::note(&format!("{}: {error}", args.alias));
         }
-    });
-    let running = running?;
-    let server = run.started(prepared.explanation(), running)?;
+    }
+    let running = launching.confirmed(&prepared).await?;
+    let server = run.started(explanation, running)?;
     Ok(Begun {
         server,
         run,
@@ -237,13 +249,16 @@ async fn relay_messages(begun: Begun) -> ExitCode {
         // Nothing of it writes while it is looked at; what is left is said at the very end.
         let _ = descendants::sweep(descendants::AT_ONCE);
     }
+    if let Ok(outcome) = &relayed {
+        run.stopped(outcome);
+    }
     // Looked at as long as the run holds the home: another start may empty the temporary
     // directory after.
     let recorded = record.end(run.last_started(), relayed.as_ref().ok());
     match (relayed, recorded) {
         (Err(error), _) => render::failure("the relay failed", &error),
         (Ok(outcome), recorded) => {
-            run.ended(&outcome);
+            run.ended();
             recorded.map_or_else(|code| code, |()| ExitCode::from(outcome.exit_code()))
         }
     }

@@ -26,6 +26,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread::yield_now;
 
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -202,6 +203,8 @@ fn inside(
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
         return init::init(devices, orders, status, (&null, word));
     };
+    // That one has most to do: this one's end need not come in between where there are few processors.
+    yield_now();
     let begun = Begun {
         keyring,
         refused: None,

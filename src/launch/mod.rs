@@ -19,6 +19,7 @@ pub(crate) mod give;
 pub(crate) mod home;
 pub(crate) mod homes;
 pub(crate) mod logs;
+mod ordered;
 mod processes;
 pub(crate) mod receipts;
 pub(crate) mod run_id;
@@ -26,8 +27,10 @@ pub(crate) mod running;
 pub(crate) mod search;
 pub(crate) mod secrets;
 pub(crate) mod spawn;
+mod start;
 mod watch;
 
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -41,6 +44,8 @@ use enter::Ground;
 pub use enter::namespaces_refused;
 pub use error::LaunchError;
 use spawn::Shim;
+pub(crate) use start::{Launching, order};
+pub use start::{Running, launch};
 
 use crate::approval::candidate::search_path;
 use crate::approval::{Approval, Record};
@@ -48,7 +53,7 @@ use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
 use crate::confine::receipt::Ran;
-use crate::confine::spec::{Ids, Loan, Place};
+use crate::confine::spec::{Ids, Loan};
 use crate::confine::specify::specify;
 use crate::declaration::store::State;
 use crate::declaration::{Alias, Digest, LaunchDigest, Stdio};
@@ -59,7 +64,6 @@ use crate::plan::walk::Picture;
 use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, System, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
-use crate::relay;
 
 /// Everything there is to know about a run before it: what `explain` prints.
 #[derive(Debug, Serialize)]
@@ -130,6 +134,9 @@ pub struct Explanation {
     /// mounts that are lent to it.
     #[serde(skip)]
     shim: Option<(Shim, Vec<Lent>)>,
+    /// What was looked up for it: let go of when nothing waits for that any more.
+    #[serde(skip)]
+    looked_up: Vec<(File, Metadata)>,
 }
 
 impl Explanation {
@@ -233,6 +240,7 @@ pub(crate) fn prepare_with(
         loans,
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some((shim, lent)),
+        looked_up: held,
     })
 }
 
@@ -318,89 +326,4 @@ pub fn permit(explanation: Explanation) -> Result<Prepared, Error> {
         return Err(LaunchError::NotPrepared { alias, runner }.into());
     }
     Ok(Prepared(explanation))
-}
-
-/// A server that was started confined.
-#[derive(Debug)]
-pub struct Running {
-    /// Its pipes and its process, for the relay.
-    pub server: relay::Server,
-    /// What the kernel took.
-    pub enforced: crate::confine::spec::Enforced,
-    /// Writable directories on a disk that was low already, each with what is free there.
-    pub low: Vec<String>,
-    /// Held as long as the server runs: its temporary directory is not emptied meanwhile.
-    pub home: home::Home,
-}
-
-/// Makes the home, reads the secrets, orders the shim, and hears from it that the rules are in
-/// force and the server was executed. A permitted explanation may be launched again when the
-/// server has ended.
-///
-/// # Errors
-/// [`LaunchError`]; nothing of the server's has run then, or it was ended.
-pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
-    launch_told(prepared, |_| Ok(())).await
-}
-
-/// The same; `tell` hears the number of the confining process while that waits for its orders,
-/// so that who watches can take hold of it.
-///
-/// # Errors
-/// As [`launch`]; what `tell` says.
-pub async fn launch_told(
-    prepared: &mut Prepared,
-    tell: impl FnOnce(u32) -> io::Result<()>,
-) -> Result<Running, LaunchError> {
-    let Prepared(explanation) = prepared;
-    let ids = explanation.lowered.ids;
-    let home = if explanation.ephemeral {
-        home::Home::temporary(&explanation.plan, ids)?
-    } else {
-        home::Home::open(&explanation.plan, &explanation.launch_digest, ids)?
-    };
-    let env = secrets::variables(&explanation.plan, &explanation.declared)?;
-    let (shim, lent) = match explanation.shim.take() {
-        Some(shim) => shim,
-        None => another(explanation)?,
-    };
-    tell(shim.next()).map_err(LaunchError::Spawn)?;
-    let spawn::Started {
-        server,
-        enforced,
-        low,
-    } = spawn::spawn(explanation, shim, lent, env).await?;
-    Ok(Running {
-        server,
-        enforced,
-        low,
-        home,
-    })
-}
-
-/// A shim that goes where the explanation says.
-fn another(explanation: &Explanation) -> Result<(Shim, Vec<Lent>), LaunchError> {
-    let ids = explanation.lowered.ids;
-    let place = match &explanation.lowered.namespaces {
-        Some(_) => Place::Inside,
-        None => Place::Outside,
-    };
-    let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
-    shim.begin(enter::begin(&explanation.declared, ids))?;
-    if place == Place::Inside {
-        let system = facts::system().map_err(io::Error::other);
-        let system = system.map_err(LaunchError::Spawn)?;
-        shim.ground(&Ground::of(&system.grants, &system.held, &system.links)?)?;
-    }
-    let (lent, kept) = lend(&explanation.loans, ids);
-    match (shim.begun()?.refused, kept.first()) {
-        (None, None) => Ok((shim, lent)),
-        (Some(why), _) => {
-            let why = format!("namespaces are refused now: {why}");
-            Err(LaunchError::Unconfirmed(why))
-        }
-        (None, Some(why)) => Err(LaunchError::Unconfirmed(format!(
-            "cannot be lent now: {why}"
-        ))),
-    }
 }

@@ -1,25 +1,22 @@
-//! Starts the shim, tells it what to do, and hears what the kernel took.
+//! Starts the shim, and tells it what to do.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place that starts a server"
 )]
 
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe;
-use tokio::time::timeout;
 
-use super::confirm::{judge, understood, unexpected, wordless};
+use super::confirm::{understood, unexpected, wordless};
 use super::enter::Ground;
-use super::watch::{Before, Watch};
+use super::ordered::{LIMIT, Ordered, Watched};
+use super::watch::Before;
 use super::{Explanation, LaunchError, descendants};
 use crate::confine::Mechanism;
 use crate::confine::linux::cgroup::Cgroup;
@@ -27,13 +24,9 @@ use crate::confine::linux::entry;
 use crate::confine::linux::lend::Lent;
 use crate::confine::orders::{self, Giver, Taker};
 use crate::confine::shim;
-use crate::confine::spec::{Begin, Begun, Enforced, Failed, Place, Report, Spec, Start, Step};
+use crate::confine::spec::{Begin, Begun, Failed, Place, Report, Spec, Start, Step};
 use crate::plan::held::Held;
-use crate::relay::{Process, Server};
-use crate::text;
-
-/// How long the shim may take for a step of its own; it takes milliseconds.
-const LIMIT: Duration = Duration::from_secs(30);
+use crate::relay::Process;
 
 /// A started shim: a process that has entered what it was told to, and waits for its orders.
 /// Without them it ends with this value.
@@ -232,57 +225,26 @@ impl Shim {
         }
     }
 
-    /// Gives it its orders and reads its status to the end: the exec, or the shim's end.
-    async fn order(
+    /// Gives it its orders. From here on it becomes the server, or ends.
+    fn order(
         mut self,
         spec: &Spec,
         lent: &[Lent],
-    ) -> Result<(Ordered, Vec<u8>), LaunchError> {
+        watched: Watched,
+    ) -> Result<Ordered, LaunchError> {
         let mounts: Vec<_> = lent.iter().map(|lent| lent.mount.as_fd()).collect();
         give(&mut self.orders, spec, &mounts)?;
-        let Self {
-            process,
-            group,
-            stdin,
-            stdout,
-            stderr,
-            orders,
-            status,
-            word,
-            said: mut reports,
-            begun: _,
-        } = self;
-        drop(orders);
-        let mut status =
-            pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(LaunchError::Spawn)?;
-        let ordered = Ordered {
-            process: process.with_word(word.into()),
-            group,
-            stdin,
-            stdout,
-            stderr,
-        };
-        match timeout(LIMIT, status.read_to_end(&mut reports)).await {
-            Ok(Ok(_)) => Ok((ordered, reports)),
-            Ok(Err(error)) => Err(end(ordered.process, LaunchError::Spawn(error)).await),
-            Err(_) => {
-                let why = format!(
-                    "no word from the confining process in {} s",
-                    LIMIT.as_secs()
-                );
-                Err(end(ordered.process, LaunchError::Unconfirmed(why)).await)
-            }
-        }
+        Ok(Ordered {
+            process: self.process.with_word(self.word.into()),
+            group: self.group,
+            stdin: self.stdin,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            status: self.status,
+            said: self.said,
+            watched,
+        })
     }
-}
-
-/// A shim that has its orders, and so became a server or ended.
-struct Ordered {
-    process: Process,
-    group: Pid,
-    stdin: PipeWriter,
-    stdout: PipeReader,
-    stderr: PipeReader,
 }
 
 /// Gives an order; where the shim has ended, it has said why.
@@ -297,46 +259,23 @@ fn give(
     }
 }
 
-/// Ends a child and passes on why.
-async fn end(mut process: Process, error: LaunchError) -> LaunchError {
-    process.kill();
-    // It is killed by now; waiting leaves no zombie behind.
-    let _ = timeout(LIMIT, process.wait()).await;
-    error
-}
-
-/// A server that was started.
-pub struct Started {
-    /// Its pipes and its process.
-    pub server: Server,
-    /// What the kernel took.
-    pub enforced: Enforced,
-    /// Writable directories on a disk that was low already, each with what is free there.
-    pub low: Vec<String>,
-}
-
-/// Starts the server of a permitted explanation with these variables, by a shim that waits.
+/// Orders a shim that waits to become the server of a permitted explanation, with these variables.
 ///
 /// # Errors
-/// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
-/// plan asks for is in force or the shim ended without a word, [`LaunchError::Spawn`] where it
-/// could not be spoken to, [`LaunchError::Watch`] where its limits cannot be watched. In each case no process of it is left.
-pub async fn spawn(
+/// [`LaunchError::Spawn`] where it could not be spoken to, [`LaunchError::Step`] where its control
+/// group cannot be made, [`LaunchError::Watch`] where its limits cannot be watched. In each case no
+/// process of it is left.
+pub(super) fn order(
     explanation: &Explanation,
     shim: Shim,
-    lent: Vec<Lent>,
+    lent: &[Lent],
     env: Vec<(String, SecretString)>,
-) -> Result<Started, LaunchError> {
-    let spec = spec(explanation, &lent, env)?;
+) -> Result<Ordered, LaunchError> {
+    let spec = spec(explanation, lent, env)?;
     // Before it has its orders: all that it starts from there on is in the group too.
     let cgroup = group(explanation, &shim)?;
     let before = Before::look(&explanation.plan).map_err(LaunchError::Watch)?;
-    let (ordered, reports) = shim.order(&spec, &lent).await?;
-    drop((spec, lent));
-    match judge(explanation, &reports, cgroup.is_some()) {
-        Ok(enforced) => started(explanation, ordered, enforced, (cgroup, before)),
-        Err(error) => Err(end(ordered.process, error).await),
-    }
+    shim.order(&spec, lent, Watched { cgroup, before })
 }
 
 /// The control group that the plan asks for, with the process that waits for its orders in it.
@@ -380,36 +319,5 @@ fn spec(
             .mechanisms
             .contains(&Mechanism::Keyring),
         lent: lent.iter().map(|lent| lent.path.clone()).collect(),
-    })
-}
-
-/// The server, watched from now on.
-fn started(
-    explanation: &Explanation,
-    ordered: Ordered,
-    enforced: Enforced,
-    (cgroup, before): (Option<Cgroup>, Before),
-) -> Result<Started, LaunchError> {
-    let main = u32::try_from(ordered.process.id().as_raw()).map_err(io::Error::other);
-    let main = main.map_err(LaunchError::Spawn)?;
-    let namespaces = explanation.lowered.namespaces.as_ref();
-    let in_memory = namespaces.map(|own| own.in_memory.as_slice());
-    let watch = Watch::begin(&explanation.plan, main, in_memory, cgroup, before);
-    let watch = watch.map_err(LaunchError::Watch)?;
-    let low = watch
-        .low()
-        .map(|(place, free)| format!("{}: {} free", text::path(place), text::size(free)))
-        .collect();
-    Ok(Started {
-        server: Server {
-            stdin: ordered.stdin.into(),
-            stdout: ordered.stdout.into(),
-            stderr: ordered.stderr.into(),
-            process: ordered.process,
-            group: ordered.group,
-            bounds: Box::new(watch),
-        },
-        enforced,
-        low,
     })
 }

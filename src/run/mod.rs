@@ -23,7 +23,7 @@ pub use error::RunError;
 
 use crate::approval::Approvals;
 use crate::audit::event;
-use crate::audit::log::Log;
+use crate::audit::log::{Log, Syncing};
 use crate::audit::{AuditError, Event};
 use crate::confine::receipt::Started;
 use crate::declaration::store::State;
@@ -51,6 +51,8 @@ pub(crate) struct Run {
     held: Rc<RefCell<Held>>,
     records: Option<Records>,
     breaker: Breaker,
+    /// What was recorded, on its way to the disk.
+    syncing: Option<Result<Syncing, AuditError>>,
     starts: u64,
     /// What is left of a server that has ended.
     last: Option<Last>,
@@ -151,6 +153,7 @@ impl Run {
             })),
             records,
             breaker,
+            syncing: None,
             starts: 0,
             last: None,
             watch,
@@ -223,26 +226,29 @@ impl Run {
         }
     }
 
-    /// The end of the run: recorded, and on the disk.
-    pub(crate) fn ended(mut self, outcome: &Outcome) {
+    /// The run is over: recorded, and on the way to the disk.
+    pub(crate) fn stopped(&mut self, outcome: &Outcome) {
         let stop = Event::Stop {
             exit: outcome.exit,
             reason: outcome.end.as_str(),
             counters: outcome.counters,
         };
         self.record(stop, now());
-        self.held.borrow_mut().home = None;
-        let Self {
-            records,
-            alias,
-            say,
-            ..
-        } = self;
-        if let Some(records) = records
-            && let Err(error) = records.log.close()
-        {
-            say(&format!("{alias}: {error}"));
+        if let Some(records) = self.records.take() {
+            self.syncing = Some(records.log.end());
         }
+    }
+
+    /// The end of the run: what was recorded is on the disk, and nothing of it is left.
+    pub(crate) fn ended(self) {
+        self.held.borrow_mut().home = None;
+        let synced = self
+            .syncing
+            .map(|syncing| syncing.and_then(Syncing::synced));
+        if let Some(Err(error)) = synced {
+            (self.say)(&format!("{}: {error}", self.alias));
+        }
+        drop(self.last);
     }
 
     /// Tells the person, once, that something could not be kept.

@@ -136,7 +136,9 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
             writeln!(io::stdout(), "{shim}")?;
             io::stdin().read_exact(&mut [0])
         };
-        Ok(launch::launch_told(&mut permitted, hold).await?)
+        Ok(launch::order(&mut permitted, hold)?
+            .confirmed(&permitted)
+            .await?)
     };
     let settings = Settings {
         alias,
