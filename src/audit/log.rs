@@ -11,8 +11,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::sleep;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +22,7 @@ use super::error::AuditError;
 use super::event::{Event, Line, Run};
 use super::files::{FOLDER, HEAD, LONGEST, drop_oldest, length, name, read_head, write_head};
 use super::line::{self, Lines};
+use super::syncing::Syncing;
 use super::verify::{Head, set_sha256};
 use crate::declaration::file::Folder;
 use crate::declaration::store::State;
@@ -45,8 +45,6 @@ const QUEUE: usize = 1_024;
 /// How often the lock is tried for one event, and at the end of a run; with a pause of 1 ms.
 const TRIES: usize = 4;
 pub(super) const LAST_TRIES: usize = 250;
-/// Bytes of the stack of a thread that waits for the disk.
-const STACK: usize = 64 << 10;
 
 /// The log as one run writes it.
 #[derive(Debug)]
@@ -165,7 +163,7 @@ impl Log {
         }
         Ok(match self.file.take() {
             Some((number, file)) => Syncing::begin(self.path(&name(number)), file),
-            None => Syncing(None),
+            None => Syncing::nothing(),
         })
     }
 
@@ -381,51 +379,6 @@ impl Log {
             head.bytes = length.saturating_add(1);
         }
         Ok(())
-    }
-}
-
-/// What was written on its way to the disk.
-#[derive(Debug)]
-pub struct Syncing(Option<(PathBuf, Synced)>);
-
-#[derive(Debug)]
-enum Synced {
-    /// By a thread, which does no more.
-    Soon(JoinHandle<io::Result<()>>),
-    Now(io::Result<()>),
-}
-
-impl Syncing {
-    fn begin(path: PathBuf, file: File) -> Self {
-        let file = Arc::new(file);
-        let theirs = Arc::clone(&file);
-        let sync = move || theirs.sync_data();
-        let thread = thread::Builder::new().stack_size(STACK).spawn(sync);
-        // Where the person may have no more threads it takes its time here.
-        let synced = thread.map_or_else(|_| Synced::Now(file.sync_data()), Synced::Soon);
-        Self(Some((path, synced)))
-    }
-
-    /// Waits until it is there.
-    ///
-    /// # Errors
-    /// The system says that it is not.
-    pub fn synced(self) -> Result<(), AuditError> {
-        let Some((path, synced)) = self.0 else {
-            return Ok(());
-        };
-        let synced = match synced {
-            Synced::Now(synced) => synced,
-            Synced::Soon(thread) => {
-                let ended = || {
-                    Err(io::Error::other(
-                        "the thread that waits for the disk has ended",
-                    ))
-                };
-                thread.join().unwrap_or_else(|_| ended())
-            }
-        };
-        synced.map_err(|source| AuditError::Write { path, source })
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod filter;
 pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod read;
+pub(crate) mod syncing;
 pub(crate) mod verify;
 
 pub use error::AuditError;

@@ -204,3 +204,52 @@ impl Drop for Process {
         );
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "starts processes of its own")]
+mod tests {
+    use std::io::Write;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A process that lives until it is killed, and the other end of its pipe.
+    fn sleeping() -> (Process, io::PipeWriter) {
+        let (pipe, word) = io::pipe().unwrap();
+        let child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        (process.with_word(pipe.into()), word)
+    }
+
+    /// Whether a process of that number is there, be it only to be waited for.
+    fn is_there(id: Pid) -> bool {
+        nix::sys::signal::kill(id, None).is_ok()
+    }
+
+    #[tokio::test]
+    async fn its_word_is_its_end_and_letting_go_waits_for_the_rest() {
+        let (mut process, mut word) = sleeping();
+        let mut once = Box::pin(process.wait());
+        tokio::select! {
+            biased;
+            _ = &mut once => panic!("it has neither ended nor said so"),
+            () = tokio::task::yield_now() => {}
+        }
+        word.write_all(&[7]).unwrap();
+        assert_eq!(once.await.unwrap(), Exit::Code(7));
+        assert!(process.is_going());
+        let id = process.id();
+        assert!(is_there(id));
+        drop(process);
+        assert!(!is_there(id));
+    }
+
+    #[tokio::test]
+    async fn without_a_word_its_end_is_what_the_system_says() {
+        let (mut process, word) = sleeping();
+        drop(word);
+        process.kill();
+        assert_eq!(process.wait().await.unwrap(), Exit::Signal(9));
+        assert!(!process.is_going());
+    }
+}

@@ -23,7 +23,8 @@ pub use error::RunError;
 
 use crate::approval::Approvals;
 use crate::audit::event;
-use crate::audit::log::{Log, Syncing};
+use crate::audit::log::Log;
+use crate::audit::syncing::Syncing;
 use crate::audit::{AuditError, Event};
 use crate::confine::receipt::Started;
 use crate::declaration::store::State;
