@@ -29,7 +29,7 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     }
     // Before anything of ours is open: the caller names a descriptor by its number.
     let named = Named::open(args.receipt.as_deref(), args.receipt_fd);
-    let ordered = order(args, named, shim);
+    let (person, ordered) = order(args, named, shim);
     // Beside the shim's work.
     let runtime = match launch::runtime() {
         Ok(runtime) => runtime,
@@ -39,7 +39,7 @@ pub(super) fn run(args: &RunArgs, shim: Option<Shim>) -> ExitCode {
     if let Err(error) = descendants::adopt() {
         return render::failure("cannot adopt what a server leaves", &error);
     }
-    let code = runtime.block_on(start_and_relay(args, ordered));
+    let code = runtime.block_on(start_and_relay(args, person.as_ref(), ordered));
     // Again: for an end without a server, or without its own end.
     match descendants::sweep(descendants::AT_LEISURE) {
         Ok(()) => code,
@@ -64,16 +64,18 @@ struct Ordered {
     record: Record,
 }
 
-/// From the words to what is ordered; with an error, whose run it would have been.
+/// From the words to what is ordered, and whose run that is, if it is known.
 fn order(
     args: &RunArgs,
     named: Result<Named, LaunchError>,
     shim: Option<Shim>,
-) -> Result<(Person, Ordered), (Option<Person>, Error)> {
-    let person = facts::person().map_err(|error| (None, error.into()))?;
-    match ordered(&person, args, named, shim) {
-        Ok(ordered) => Ok((person, ordered)),
-        Err(error) => Err((Some(person), error)),
+) -> (Option<Person>, Result<Ordered, Error>) {
+    match facts::person() {
+        Ok(person) => {
+            let ordered = ordered(&person, args, named, shim);
+            (Some(person), ordered)
+        }
+        Err(error) => (None, Err(error.into())),
     }
 }
 
@@ -104,15 +106,16 @@ fn ordered(
 
 async fn start_and_relay(
     args: &RunArgs,
-    ordered: Result<(Person, Ordered), (Option<Person>, Error)>,
+    person: Option<&Person>,
+    ordered: Result<Ordered, Error>,
 ) -> ExitCode {
-    let (person, ordered) = match ordered {
-        Ok(ordered) => ordered,
-        Err((person, error)) => return refuse(person.as_ref(), args, &error).await,
+    let begun = match ordered {
+        Ok(ordered) => start(args, ordered).await,
+        Err(error) => Err(error),
     };
-    match start(args, ordered).await {
+    match begun {
         Ok(begun) => relay_messages(begun).await,
-        Err(error) => refuse(Some(&person), args, &error).await,
+        Err(error) => refuse(person, args, &error).await,
     }
 }
 

@@ -3,48 +3,47 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 
 use super::LaunchError;
 use super::spawn::Shim;
 use crate::confine::linux::{links, namespace};
 use crate::confine::spec::{Begin, Begun, Common, Found, Ids, Inode, Place, Step};
 use crate::declaration::{Network, Stdio};
-use crate::plan::Grant;
+use crate::plan::{Grant, System};
 
 /// What every server gets of this system, as a shim is told it.
 #[derive(Debug)]
-pub(super) struct Ground<'a> {
+pub(super) struct Ground {
     pub(super) found: Common,
-    pub(super) held: Vec<BorrowedFd<'a>>,
+    /// In the order of its places.
+    pub(super) held: Vec<File>,
 }
 
-impl<'a> Ground<'a> {
-    /// Of what was looked up: what is mounted of it, and the links on the way.
+impl Ground {
+    /// Of what was looked up: what is mounted of it, and the links on the way. The grants are handed
+    /// back.
     ///
     /// # Errors
     /// A link that is gone; `/` cannot be listed.
-    pub(super) fn of(
-        grants: &[Grant],
-        held: &'a [(File, Metadata)],
-        ways: &[PathBuf],
-    ) -> Result<Self, LaunchError> {
-        let prepared = namespace::prepared(grants);
+    pub(super) fn of(system: System) -> Result<(Vec<Grant>, Self), LaunchError> {
+        let System {
+            grants,
+            held,
+            links,
+        } = system;
+        let prepared = namespace::prepared(&grants);
         let prepared: BTreeSet<&OsStr> = prepared.iter().map(|path| path.as_os_str()).collect();
         let mounted = grants.iter().zip(held);
         let mounted = mounted.filter(|(grant, _)| prepared.contains(grant.path.as_os_str()));
         let (places, held) = mounted
-            .map(|(grant, (file, metadata))| (found(grant, metadata), file.as_fd()))
+            .map(|(grant, (file, metadata))| (found(grant, &metadata), file))
             .unzip();
-        let mut links = links::in_root_and(ways).map_err(LaunchError::Spawn)?;
+        let mut links = links::in_root_and(&links).map_err(LaunchError::Spawn)?;
         // No declaration can name another, and none of the system's places does.
         links.retain(|link| link.path.to_str().and(link.target.to_str()).is_some());
-        Ok(Self {
-            found: Common { places, links },
-            held,
-        })
+        let found = Common { places, links };
+        Ok((grants, Self { found, held }))
     }
 }
 
@@ -76,7 +75,7 @@ pub(super) fn begin(declared: &Stdio, ids: Option<Ids>) -> Begin {
 /// caller's environment held has ended: another is executed in its place, which has nothing to forget.
 pub(super) fn begun(
     shim: &mut Shim,
-    (begin, ground, told): (Begin, &Ground<'_>, Result<(), LaunchError>),
+    (begin, ground, told): (Begin, &Ground, Result<(), LaunchError>),
     watched: bool,
 ) -> Result<Begun, LaunchError> {
     match told.and_then(|()| shim.begun()) {

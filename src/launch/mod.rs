@@ -30,7 +30,6 @@ pub(crate) mod spawn;
 mod start;
 mod watch;
 
-use std::fs::{File, Metadata};
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -61,7 +60,7 @@ use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::{Identity, Stat};
 use crate::plan::walk::Picture;
-use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, System, facts, resolve};
+use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
 
@@ -136,7 +135,7 @@ pub struct Explanation {
     shim: Option<(Shim, Vec<Lent>)>,
     /// What was looked up for it: let go of when nothing waits for that any more.
     #[serde(skip)]
-    looked_up: Vec<(File, Metadata)>,
+    ground: Option<Ground>,
 }
 
 impl Explanation {
@@ -186,12 +185,7 @@ pub(crate) fn prepare_with(
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
     let begun = shim.begin(begin);
-    let System {
-        grants,
-        held,
-        links,
-    } = facts::system()?;
-    let ground = Ground::of(&grants, &held, &links)?;
+    let (grants, ground) = Ground::of(facts::system()?)?;
     let begun = begun.and_then(|()| shim.ground(&ground));
     // What the shim does not wait for.
     let policy = policy::load::installed()?;
@@ -240,7 +234,7 @@ pub(crate) fn prepare_with(
         loans,
         // Where it could not enter it has ended.
         shim: kernel.namespaces.is_ok().then_some((shim, lent)),
-        looked_up: held,
+        ground: Some(ground),
     })
 }
 

@@ -161,8 +161,9 @@ impl Shim {
     ///
     /// # Errors
     /// [`LaunchError::Spawn`].
-    pub(super) fn ground(&mut self, ground: &Ground<'_>) -> Result<(), LaunchError> {
-        give(&mut self.orders, &ground.found, &ground.held)
+    pub(super) fn ground(&mut self, ground: &Ground) -> Result<(), LaunchError> {
+        let held: Vec<_> = ground.held.iter().map(AsFd::as_fd).collect();
+        give(&mut self.orders, &ground.found, &held)
     }
 
     /// Waits for what it could enter.

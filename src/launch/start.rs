@@ -79,7 +79,7 @@ pub(crate) fn order(
     };
     tell(shim.next()).map_err(LaunchError::Spawn)?;
     let ordered = spawn::order(explanation, shim, &lent, env)?;
-    explanation.looked_up.clear();
+    explanation.ground = None;
     Ok(Launching { ordered, home })
 }
 
@@ -103,7 +103,7 @@ fn another(explanation: &super::Explanation) -> Result<(Shim, Vec<Lent>), Launch
     if place == Place::Inside {
         let system = facts::system().map_err(io::Error::other);
         let system = system.map_err(LaunchError::Spawn)?;
-        shim.ground(&Ground::of(&system.grants, &system.held, &system.links)?)?;
+        shim.ground(&Ground::of(system)?.1)?;
     }
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {

@@ -216,8 +216,8 @@ mod tests {
     /// A process that lives until it is killed, and the other end of its pipe.
     fn sleeping() -> (Process, io::PipeWriter) {
         let (pipe, word) = io::pipe().unwrap();
-        let child = Command::new("sleep").arg("1000").spawn().unwrap();
-        let process = Process::of(child.id()).unwrap();
+        let child = Command::new("sleep").arg("1000").spawn();
+        let process = Process::of(child.unwrap().id()).unwrap();
         (process.with_word(pipe.into()), word)
     }
 
