@@ -43,17 +43,8 @@ pub fn adopt() -> io::Result<()> {
 /// # Errors
 /// Where `/proc` cannot be read, or where children are left when the time is over.
 pub fn sweep(limit: Duration) -> io::Result<()> {
-    sweep_but(None, limit)
-}
-
-/// The same, but for one child that ends by itself.
-///
-/// # Errors
-/// As [`sweep`].
-pub fn sweep_but(spared: Option<Pid>, limit: Duration) -> io::Result<()> {
     until_none(limit, || {
-        let mut children = children()?;
-        children.retain(|child| Some(*child) != spared);
+        let children = children()?;
         for child in &children {
             // Gone meanwhile is as good.
             let _ = kill(*child, Signal::SIGKILL);

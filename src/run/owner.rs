@@ -34,12 +34,13 @@ impl Owner for Run {
     }
 
     fn server_ended(&mut self, last: Option<Last>) {
-        // That one ends by itself, and need not be waited for here.
-        let going = last.as_ref().filter(|last| last.process.is_going());
-        let spared = going.map(|last| last.process.id());
-        let swept = descendants::sweep_but(spared, descendants::AT_ONCE);
+        // Its first process has ended all others, and ends by itself.
+        let going = last.as_ref().is_some_and(|last| last.process.is_going());
         self.last = last;
-        if let Err(error) = swept {
+        if going {
+            return;
+        }
+        if let Err(error) = descendants::sweep(descendants::AT_ONCE) {
             // Not R2 broken: what is left is swept again before this process ends.
             (self.say)(&format!("{error}; ended before the supervisor ends"));
         }

@@ -52,9 +52,8 @@ impl Machine {
         // Where one is mounted over another, the last is what stands there.
         let mounts: BTreeMap<PathBuf, MsFlags> = mounts()?.into_iter().collect();
         for (mounted, flags) in mounts {
-            let wanted = flags | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-            if comes_along(&mounted) && wanted != flags {
-                remount(&mounted, wanted)?;
+            if comes_along(&mounted) {
+                close_from(&mounted, flags, true)?;
             }
         }
         Ok(())
@@ -83,7 +82,11 @@ impl Machine {
 /// but the five, and no writing where that is not granted. What is mounted in it is looked at when
 /// the root is entered.
 pub(super) fn close(at: &Path, read_only: bool) -> Result<(), ApplyError> {
-    let flags = mountinfo::flags(at)?;
+    close_from(at, mountinfo::flags(at)?, read_only)
+}
+
+/// The same of one that has these flags.
+fn close_from(at: &Path, flags: MsFlags, read_only: bool) -> Result<(), ApplyError> {
     let mut wanted = flags | MsFlags::MS_NOSUID;
     if read_only {
         wanted |= MsFlags::MS_RDONLY;

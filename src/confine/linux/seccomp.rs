@@ -219,4 +219,6 @@ fn in_order(filters: impl Iterator<Item = Filter>) -> Result<(), SeccompError> {
 #[cfg(test)]
 mod generate;
 #[cfg(test)]
+mod shorten;
+#[cfg(test)]
 mod tests;

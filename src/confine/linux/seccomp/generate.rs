@@ -1,6 +1,6 @@
 //! Compiles the data of `policy/seccomp/` to the programs beside it.
 //!
-//! seccompiler compiles the rules of one call at a time; around them goes a search by halves for
+//! seccompiler compiles the rules of one call at a time, which are shortened ([`super::shorten`]); around them goes a search by halves for
 //! the call's number, where its own programs compare with one number after the other.
 
 use std::collections::BTreeMap;
@@ -9,10 +9,11 @@ use std::fmt::Write;
 use seccompiler::{TargetArch, compile_from_json, sock_filter};
 use serde_json::{Value, json};
 
+use super::shorten::shortened;
 use super::{Arch, Filter, Instruction};
 
-const JUMP: u16 = 0x05;
-const RETURN: u16 = 0x06;
+pub(super) const JUMP: u16 = 0x05;
+pub(super) const RETURN: u16 = 0x06;
 const IF_AT_LEAST: u16 = 0x35;
 /// All of them.
 const FILTERS: [Filter; 8] = [
@@ -91,7 +92,7 @@ pub(super) fn compile(arch: Arch, data: &Value) -> Vec<Instruction> {
             // Test, jump to the answer, jump past it, the answer.
             vec![program[PROLOGUE + 3]]
         } else {
-            program[PROLOGUE..].to_vec()
+            shortened(number, &program[PROLOGUE..])
         };
         assert!(numbers.insert(number, judged).is_none());
     }

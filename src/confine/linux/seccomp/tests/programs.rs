@@ -147,6 +147,57 @@ fn the_generated_programs_are_current() {
     }
 }
 
+/// The numbers of the calls that a filter judges by their arguments, each with what is compared there and
+/// what lies beside that.
+fn judged_by_arguments(arch: Arch, filter: Filter) -> BTreeMap<u32, BTreeSet<u64>> {
+    let mut judged: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    let data = data(arch);
+    for entry in filter.parts().iter().flat_map(|part| &data[*part].filter) {
+        for arg in &entry.args {
+            let values = judged.entry(number(arch, &entry.syscall).unwrap());
+            let beside = [arg.val, arg.val ^ 1, arg.val + 1, arg.val | HIGH];
+            values.or_default().extend(beside);
+        }
+    }
+    judged
+}
+
+/// They answer as the programs that seccompiler makes of the whole data.
+#[test]
+fn shortened_programs_answer_as_the_long_ones() {
+    for arch in ARCHES {
+        let whole = serde_json::to_vec(&generate::whole(arch)).unwrap();
+        let long = compile_from_json(whole.as_slice(), arch.target()).unwrap();
+        for Program {
+            filter,
+            instructions,
+        } in programs(arch, &FILTERS)
+        {
+            let long: Vec<_> = long[filter.name()].iter().map(instruction).collect();
+            for (number, values) in judged_by_arguments(arch, filter) {
+                let values: Vec<u64> = values.into_iter().chain([0]).collect();
+                for (first, second, third) in values.iter().flat_map(|first| {
+                    let others = values.iter().map(move |second| (first, second));
+                    // A third one decides only of calls with few values.
+                    let thirds = if values.len() > 40 {
+                        &values[..1]
+                    } else {
+                        &values
+                    };
+                    others.flat_map(move |(a, b)| thirds.iter().map(move |c| (*a, *b, *c)))
+                }) {
+                    let call = Call {
+                        number,
+                        audit_arch: audit_arch(arch),
+                        args: [first, second, third, first, 0, second],
+                    };
+                    assert_eq!(run(instructions, &call), run(&long, &call), "{call:?}");
+                }
+            }
+        }
+    }
+}
+
 /// They answer as the programs that seccompiler makes of the whole data.
 #[test]
 fn a_search_changes_no_answer() {
