@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -33,6 +35,10 @@ const PASSED: [Signal; 6] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
 ];
+
+/// How often it is looked whether what was killed is gone, and what lies between.
+const LOOKS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
@@ -81,24 +87,31 @@ pub(super) fn init(
     apply::let_go_of_pipes(null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
     let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;
-    end_all().at(Step::Stage)?;
-    // Nothing of the server's runs any more: the supervisor need not wait for what follows, the
-    // kernel's taking down of the namespaces. It may be gone itself.
-    let _ = File::from(word).write_all(&[code]);
+    if end_all().at(Step::Stage)? {
+        // Nothing of the server's runs any more: the supervisor need not wait for what follows, the
+        // kernel's taking down of the namespaces. It may be gone itself.
+        let _ = File::from(word).write_all(&[code]);
+    }
     Ok(code)
 }
 
-/// Ends every other process of the namespace, and waits for them.
-fn end_all() -> nix::Result<()> {
-    loop {
+/// Ends every other process of the namespace; whether all are gone in a moment. What is not, the
+/// kernel ends with this one.
+fn end_all() -> nix::Result<bool> {
+    for _ in 0..LOOKS {
         // There may be none.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-        match waitpid(None, None) {
-            Err(Errno::ECHILD) => return Ok(()),
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error),
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Err(Errno::ECHILD) => return Ok(true),
+                Ok(WaitStatus::StillAlive) => break,
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error),
+            }
         }
+        sleep(PAUSE);
     }
+    Ok(false)
 }
 
 /// The mounts that came with the orders.
