@@ -33,11 +33,6 @@ const ROTATE: u64 = 8 << 20;
 const ROOM: usize = 128 << 10;
 /// How long `head` may say less than there is, while this is written.
 const BEHIND: SignedDuration = SignedDuration::from_millis(100);
-/// Lines of calls that wait for others while there is other work: from so many on, so many at most, and for
-/// so long. A file takes a few larger writes at half the cost.
-const FEW: usize = 8;
-const MANY: usize = 128;
-const SOON: SignedDuration = SignedDuration::from_millis(1);
 /// So many files are kept.
 const KEPT: usize = 16;
 /// Events that wait for the lock.
@@ -113,16 +108,6 @@ impl Log {
         Ok(())
     }
 
-    /// Whether what was taken up may wait for a moment, since more comes: calls that end by the dozen.
-    #[must_use]
-    pub fn may_wait(&self, now: Timestamp) -> bool {
-        let young = |since: Timestamp| now.duration_since(since).abs() < SOON;
-        let small = |event: &Event| matches!(event, Event::Call(call) if call.arguments.is_none());
-        (FEW..MANY).contains(&self.waiting.len())
-            && self.waiting.front().is_some_and(|(since, _)| young(*since))
-            && self.waiting.iter().all(|(_, event)| small(event))
-    }
-
     /// Appends what was taken up, unless others hold the log for longer than a moment; and says so
     /// in `head`, where that was not done for a while.
     ///
@@ -195,7 +180,7 @@ impl Log {
             };
             match Flock::lock(held, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) => {
-                    let known = self.unchanged(say);
+                    let known = self.unchanged();
                     // Removed meanwhile, with all the log: the next one is made anew. Nobody can have
                     // locked that without writing to the file, so that one look tells mostly.
                     if (known.is_some() && !say) || length(&lock).is_some() {
@@ -252,17 +237,11 @@ impl Log {
     }
 
     /// Where the log ended when this run wrote to it last, if nobody wrote to it since. They may
-    /// have begun another file only where this one is full. Whether it was removed is asked where
-    /// that was not done for a while (`anew`): its end alone is told at a third of the cost.
-    fn unchanged(&mut self, anew: bool) -> Option<Head> {
+    /// have begun another file only where this one is full.
+    fn unchanged(&mut self) -> Option<Head> {
         let known = self.known.as_ref()?;
-        let (_, file) = self.file.as_ref().filter(|held| held.0 == known.file)?;
-        let mut file: &File = file;
-        let length = if anew {
-            length(file)
-        } else {
-            file.seek(SeekFrom::End(0)).ok()
-        };
+        let held = self.file.as_ref().filter(|held| held.0 == known.file);
+        let length = held.and_then(|(_, file)| length(file));
         // As far as this before a file's end, nobody goes on to the next one.
         let room = self.rotate.saturating_sub(LONGEST);
         let unchanged = length == Some(known.bytes) && known.bytes <= room;

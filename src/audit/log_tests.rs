@@ -105,49 +105,6 @@ fn two_runs_write_one_chain() {
     );
 }
 
-/// A few calls are written at once, many and old ones too; what lies between may wait.
-#[test]
-fn only_young_calls_by_the_dozen_wait() {
-    let home = Home::new();
-    let mut log = home.log("a");
-    let call = |arguments: Option<serde_json::Value>| {
-        Event::Call(Box::new(super::super::event::Call {
-            tool: "t".into(),
-            arguments_sha256: "00".into(),
-            arguments,
-            request_bytes: 1,
-            response_bytes: 1,
-            duration_ms: 1,
-            outcome: super::super::event::Outcome::Ok,
-            layer: None,
-            reason: None,
-        }))
-    };
-    let now = Timestamp::UNIX_EPOCH;
-    let mut waits = Vec::new();
-    for _ in 0..MANY {
-        waits.push(log.may_wait(now));
-        log.record(call(None), now).unwrap();
-    }
-    let want: Vec<bool> = (0..MANY).map(|count| count >= FEW).collect();
-    assert_eq!((waits, log.may_wait(now)), (want, false));
-    log.write(now).unwrap();
-    for last in [event("refused"), call(Some(7.into()))] {
-        for _ in 0..FEW {
-            log.record(call(None), now).unwrap();
-        }
-        assert!(log.may_wait(now) && !log.may_wait(now + SOON));
-        // The clock was set back.
-        assert!(!log.may_wait(now - SOON));
-        log.record(last, now).unwrap();
-        assert!(!log.may_wait(now));
-        log.write(now).unwrap();
-    }
-    log.close().unwrap();
-    assert_eq!(home.damage(), []);
-    assert_eq!(home.reader().lines().unwrap().0.len(), MANY + 2 * FEW + 2);
-}
-
 #[test]
 fn it_is_rotated_and_the_chain_goes_on() {
     let home = Home::new();
@@ -413,8 +370,10 @@ fn a_log_that_is_removed_begins_anew() {
     for name in ["head", "000001.jsonl"] {
         fs::remove_file(home.path(name)).unwrap();
     }
-    put(&mut log, "b").unwrap();
+    // At the very next line, however soon that comes.
+    put_at_once(&mut log, "b").unwrap();
     assert_eq!(codes(&home.reader().lines().unwrap().0), ["b"]);
+    log.close().unwrap();
     assert_eq!(home.damage(), []);
 }
 

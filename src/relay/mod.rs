@@ -254,9 +254,8 @@ pub trait Owner {
     /// Something happened, for the record.
     fn record(&mut self, event: Event, now: Timestamp);
 
-    /// The messages of a turn are on their way: what was recorded may be written. Where the loop is
-    /// `busy` it may be put off: then true, and this is called again before the loop waits.
-    fn rest(&mut self, now: Timestamp, busy: bool) -> bool;
+    /// The messages of a turn are on their way: what was recorded is written.
+    fn rest(&mut self, now: Timestamp);
 
     /// The breaker as it is after this; other runs of the same server count too.
     fn breaker(&mut self, verdict: Verdict) -> Breaker;

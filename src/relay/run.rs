@@ -3,14 +3,12 @@
 //! One future owns everything, so that nothing is locked and no read is ever dropped. Each turn
 //! tries all of it until nothing moves; the runtime wakes it when something can again.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use super::clock::Clock;
@@ -77,8 +75,6 @@ pub(super) struct Run<'a> {
     pub(super) quiet: bool,
     mumbled: bool,
     leave: bool,
-    /// Something was read or written when the loop turned last.
-    moved: bool,
 }
 
 impl<'a> Run<'a> {
@@ -154,7 +150,6 @@ impl<'a> Run<'a> {
             quiet: false,
             mumbled: false,
             leave: false,
-            moved: false,
         })
     }
 
@@ -162,11 +157,7 @@ impl<'a> Run<'a> {
     pub(super) async fn run(&mut self) -> Result<(), RelayError> {
         poll_fn(|cx| {
             let polled = self.poll(cx);
-            let busy = polled.is_pending() && self.moved;
-            if self.owner.rest(self.gate.now.of_day, busy) {
-                // The runtime looks what is ready, and does not wait for it.
-                let _ = pin!(yield_now()).poll(cx);
-            }
+            self.owner.rest(self.gate.now.of_day);
             polled
         })
         .await
@@ -199,7 +190,6 @@ impl<'a> Run<'a> {
         self.watch_bounds(cx);
         self.watch_clock(cx);
         self.watch_ports(cx);
-        self.moved = false;
         for _ in 0..TURNS {
             let moved = self.up() | self.down() | self.errors() | self.settle();
             let seated = match self.take_seat(cx) {
@@ -210,7 +200,6 @@ impl<'a> Run<'a> {
                 self.watch_ports(cx);
             }
             let moved = moved | seated;
-            self.moved |= moved;
             if self.is_done() {
                 return Poll::Ready(Ok(()));
             }

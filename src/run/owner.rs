@@ -53,16 +53,11 @@ impl Owner for Run {
         }
     }
 
-    fn rest(&mut self, now: Timestamp, busy: bool) -> bool {
-        let Some(records) = &mut self.records else {
-            return false;
-        };
-        if busy && records.log.may_wait(now) {
-            return true;
+    fn rest(&mut self, now: Timestamp) {
+        if let Some(records) = &mut self.records {
+            let written = records.log.write(now);
+            self.told(written);
         }
-        let written = records.log.write(now);
-        self.told(written);
-        false
     }
 
     fn breaker(&mut self, verdict: Verdict) -> Breaker {

@@ -276,7 +276,7 @@ fn the_head_of_the_log_follows_while_nothing_else_happens() {
     host.end();
 }
 
-/// What waits for other lines is written before the supervisor waits, and needs nothing else to happen.
+/// Their lines are written when their turns end, and need nothing else to happen.
 #[test]
 fn of_many_calls_at_once_every_one_is_in_the_log_of_a_run_that_is_killed() {
     const CALLS: usize = 300;

@@ -72,9 +72,7 @@ impl Owner for Keeper {
         self.events.push(event);
     }
 
-    fn rest(&mut self, _: jiff::Timestamp, busy: bool) -> bool {
-        busy
-    }
+    fn rest(&mut self, _: jiff::Timestamp) {}
 
     fn breaker(&mut self, verdict: Verdict) -> Breaker {
         self.breaker = self.breaker.after(verdict, self.now());
