@@ -13,7 +13,7 @@ use super::{AbsolutePath, Declaration, EnvName, Http, Server, Stdio, digest};
 use crate::approval::candidate::search_path;
 use crate::approval::prompt;
 use crate::error::Error;
-use crate::plan::{Person, PlanError, facts, git, program, record, resolve, runner, shim};
+use crate::plan::{Person, PlanError, facts, git, program, record, resolve, runner, shim, system};
 
 /// The declaration that a line asks for, typed in the directory `cwd`. Values of `NAME=-` are
 /// asked for here, when all else is checked. A program that is not there is declared all the
@@ -129,7 +129,7 @@ fn needs_path(stdio: &Stdio) -> bool {
 /// # Errors
 /// As a start's.
 pub(super) fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
-    let system = facts::system()?.grants;
+    let system = system::look_up()?.grants;
     let facts = match facts::gather(stdio, &search_path(stdio, None), person, system) {
         Ok(facts) => facts,
         Err(PlanError::ProgramNotFound { .. }) => return Ok(()),

@@ -94,9 +94,6 @@ pub(super) fn begun(
 ///
 /// # Errors
 /// As [`Shim::begun`].
-///
-/// # Panics
-/// Outside a Tokio runtime with I/O: it starts a process.
 pub fn namespaces_refused() -> Result<Option<String>, LaunchError> {
     let mut shim = executed(false)?;
     shim.begin(Begin {

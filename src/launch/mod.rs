@@ -2,8 +2,8 @@
 //!
 //! [`prepare`] reads what has to be read and shows the whole plan; it is all that `explain` and
 //! `--dry-run` do. [`permit`] is the one gate: only it makes a [`Prepared`], and only that
-//! starts. [`launch`] makes the private home, reads the secrets last, and executes this program
-//! anew as the shim that confines itself and becomes the server.
+//! starts. [`launch`] makes the private home, reads the secrets last, and orders the shim, which has
+//! entered its namespaces meanwhile, to confine itself and to become the server.
 //!
 //! Place on the path: request → **prepare** → explanation → **permit** → **launch** → relay.
 
@@ -60,7 +60,7 @@ use crate::error::Error;
 use crate::plan::held::Held;
 use crate::plan::program::{Identity, Stat};
 use crate::plan::walk::Picture;
-use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve};
+use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve, system};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
 
@@ -162,9 +162,6 @@ impl Prepared {
 /// # Errors
 /// An alias nobody declared, a state that cannot be trusted, a plan that cannot be made, a
 /// policy that cannot be obeyed, a promise that cannot be held here.
-///
-/// # Panics
-/// Outside a Tokio runtime with I/O.
 pub fn prepare(person: &Person, request: &RunRequest) -> Result<Explanation, Error> {
     prepare_with(None, person, request)
 }
@@ -185,7 +182,7 @@ pub(crate) fn prepare_with(
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
     let begun = shim.begin(begin);
-    let (grants, ground) = Ground::of(facts::system()?)?;
+    let (grants, ground) = Ground::of(system::look_up()?)?;
     let begun = begun.and_then(|()| shim.ground(&ground));
     // What the shim does not wait for.
     let policy = policy::load::installed()?;

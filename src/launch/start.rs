@@ -11,7 +11,7 @@ use super::spawn::{self, Shim};
 use super::{LaunchError, Prepared, home, lend, secrets};
 use crate::confine::linux::lend::Lent;
 use crate::confine::spec::Place;
-use crate::plan::facts;
+use crate::plan::system;
 use crate::relay;
 
 /// A server that was started confined.
@@ -101,7 +101,7 @@ fn another(explanation: &super::Explanation) -> Result<(Shim, Vec<Lent>), Launch
     let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
     shim.begin(enter::begin(&explanation.declared, ids))?;
     if place == Place::Inside {
-        let system = facts::system().map_err(io::Error::other);
+        let system = system::look_up().map_err(io::Error::other);
         let system = system.map_err(LaunchError::Spawn)?;
         shim.ground(&Ground::of(system)?.1)?;
     }

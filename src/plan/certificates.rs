@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::declaration::Stdio;
     use crate::plan::runner::{self, given};
-    use crate::plan::{Person, SearchPath, facts, resolve};
+    use crate::plan::{Person, SearchPath, facts, resolve, system};
 
     const BUNDLE: &str =
         "Corporate root\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -158,7 +158,7 @@ mod tests {
                 uid: 1000,
             };
             let path = SearchPath(vec![self.at("node/bin"), "/usr/bin".into()]);
-            let system = facts::system().unwrap().grants;
+            let system = system::look_up().unwrap().grants;
             let facts = facts::gather(&stdio, &path, &person, system).unwrap();
             resolve::resolve(self.at("home/.supervisor/home/x"), &stdio, &facts, &[]).unwrap()
         }

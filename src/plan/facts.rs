@@ -1,5 +1,5 @@
 //! What this machine says. The only reader of the environment; what it asks (`links`, `program`,
-//! `installation`, `record`, `git`) reads the rest.
+//! `installation`, `record`, `git`, `system`) reads the rest.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one reader of the environment and of this machine"
@@ -12,21 +12,21 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret;
 
 use super::installation::{self, Ground, Installation};
-use super::links::{follow, open, settle};
+use super::links::{follow, settle};
 use super::person::listed_home;
 pub(crate) use super::person::person;
 use super::places::Places;
 use super::program::Program;
 use super::runner::{self, given};
 use super::{
-    Grant, HostFacts, Person, PlanError, SearchPath, System, ask, certificates, git, grants,
-    program, record, shim,
+    Grant, HostFacts, Person, PlanError, SearchPath, ask, certificates, git, program, record, shim,
+    system,
 };
 use crate::declaration::{AbsolutePath, EnvName, ReadReason, Stdio};
 use crate::text;
@@ -184,7 +184,7 @@ fn names(directory: &Path) -> Option<BTreeSet<OsString>> {
     entries.map(name).collect()
 }
 
-/// Everything a plan is made of, beside what every server gets: `system`, from [`system`].
+/// Everything a plan is made of, beside what every server gets: `system`, from [`system::look_up`].
 ///
 /// # Errors
 /// As [`program::find`], [`git::check_stored`] and [`record::look`]; [`PlanError::Data`].
@@ -295,7 +295,7 @@ pub(crate) fn search_path_grants(
     path: &SearchPath,
     person: &Person,
 ) -> Result<Vec<Grant>, PlanError> {
-    let (places, system) = (places(person)?, system()?.grants);
+    let (places, system) = (places(person)?, system::look_up()?.grants);
     let ground = Ground {
         places: &places,
         system: &system,
@@ -323,74 +323,6 @@ pub(crate) fn doubts(path: &SearchPath, program: &Program, person: &Person) -> V
         }
     };
     looked_at.into_iter().filter_map(doubt).collect()
-}
-
-/// The system's places that are here, followed. What others may not read is left out.
-///
-/// # Errors
-/// [`PlanError::Data`].
-pub(crate) fn system() -> Result<System, PlanError> {
-    let mut system = System::default();
-    let places = grants::system_places()?;
-    let mut listed = BTreeMap::new();
-    for place in places {
-        for path in expand(&place.path, &mut listed) {
-            let Ok((followed, held)) = open(&path) else {
-                continue;
-            };
-            let path = followed.resolved;
-            let Ok(found) = held.metadata() else {
-                continue;
-            };
-            if open_to_others(&found) && path.to_str().is_some() {
-                system.links.extend(followed.links);
-                system.held.push((held, found));
-                system.grants.push(Grant {
-                    path,
-                    rights: place.rights,
-                    reason: place.reason.clone(),
-                });
-            }
-        }
-    }
-    Ok(system)
-}
-
-/// The directory in which most of the places may be, of which half are on any machine: it is listed
-/// rather than asked for each.
-const CROWDED: &str = "/etc";
-
-/// A path of the data, unless it is known not to be here; one that ends in `*` stands for all that
-/// begin so. What was listed for it is listed once.
-fn expand(path: &Path, listed: &mut BTreeMap<PathBuf, Option<BTreeSet<OsString>>>) -> Vec<PathBuf> {
-    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-        return vec![path.to_owned()];
-    };
-    let start = name.to_str().and_then(|name| name.strip_suffix('*'));
-    if start.is_none() && parent != Path::new(CROWDED) {
-        return vec![path.to_owned()];
-    }
-    let list = || {
-        let entries = fs::read_dir(parent).ok()?;
-        let names = entries.map(|entry| Some(entry.ok()?.file_name()));
-        names.collect::<Option<BTreeSet<_>>>()
-    };
-    let names = listed.entry(parent.to_owned()).or_insert_with(list);
-    match (start, names) {
-        (Some(start), Some(names)) => {
-            let begins = |name: &&OsString| name.as_bytes().starts_with(start.as_bytes());
-            let found = names.iter().filter(begins);
-            found.map(|name| parent.join(name)).collect()
-        }
-        (Some(_), None) => Vec::new(),
-        (None, Some(names)) if !names.contains(name) => Vec::new(),
-        (None, _) => vec![path.to_owned()],
-    }
-}
-
-fn open_to_others(found: &fs::Metadata) -> bool {
-    let needed = if found.is_dir() { 0o005 } else { 0o004 };
-    found.permissions().mode() & needed == needed
 }
 
 #[cfg(test)]

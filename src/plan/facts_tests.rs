@@ -3,7 +3,7 @@ use crate::plan::Rights;
 use crate::plan::person::person_from;
 use nix::unistd::geteuid;
 use proptest::prelude::*;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 #[test]
 fn who_a_person_is() {
@@ -93,7 +93,7 @@ proptest! {
 /// P1: no system grant is itself a place that others may not read.
 #[test]
 fn the_system_places_here_are_open_to_all() {
-    let system = system().unwrap().grants;
+    let system = system::look_up().unwrap().grants;
     assert!(
         system
             .iter()
@@ -115,7 +115,7 @@ fn the_system_places_here_are_open_to_all() {
             "canonical"
         );
         assert!(
-            open_to_others(&fs::metadata(&grant.path).unwrap()),
+            system::open_to_others(&fs::metadata(&grant.path).unwrap()),
             "{grant:?}"
         );
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
 
-use crate::plan::{Person, facts, program};
+use crate::plan::{Person, facts, program, system};
 
 /// A home with programs in it, laid out as the tools that people use lay them out.
 struct Home(
@@ -69,7 +69,7 @@ impl Home {
         };
         let program = program::find(&command, &path).unwrap();
         let places = facts::places(&self.1).unwrap();
-        let system = facts::system().unwrap().grants;
+        let system = system::look_up().unwrap().grants;
         let ground = Ground {
             places: &places,
             system: &system,

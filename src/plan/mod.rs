@@ -1,7 +1,7 @@
 //! A declaration resolved on this machine: what exactly would run, and what it would reach.
 //!
-//! [`facts`] is the only reader of the environment, and asks `program`, `installation`, `record`
-//! and `git` (by way of `links`) for the rest of what this machine says; [`resolve`] is pure and
+//! [`facts`] is the only reader of the environment, and asks `program`, `installation`, `record`,
+//! `git` and `system` (by way of `links`) for the rest of what this machine says; [`resolve`] is pure and
 //! turns a declaration and those facts into a [`Plan`]. Pure too are what they know by: `format`
 //! (what the kernel executes), `layout` (how programs lie on disk), `places` (what is kept back),
 //! `obeyed` (what the person's programs obey in a folder), `grants` (the system's own places, and
@@ -35,6 +35,7 @@ pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod runner;
 pub(crate) mod shim;
+pub(crate) mod system;
 pub(crate) mod walk;
 
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use crate::declaration::{Alias, Declaration, EnvName, Server, digest};
 use crate::error::Error;
 use crate::launch::Explanation;
 use crate::plan::places::Places;
-use crate::plan::{Person, SearchPath, Source, facts, resolve};
+use crate::plan::{Person, SearchPath, Source, facts, resolve, system};
 
 /// Tries flags.
 pub(crate) struct Offer<'a> {
@@ -54,7 +54,7 @@ impl Offer<'_> {
         } else {
             self.search_path()
         };
-        let found = facts::gather(stdio, &path, self.person, facts::system()?.grants)?;
+        let found = facts::gather(stdio, &path, self.person, system::look_up()?.grants)?;
         let home = resolve::home(&digest::launch(&changed.server), &found);
         resolve::resolve(home, stdio, &found, &self.others)?;
         Ok(())
