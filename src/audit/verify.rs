@@ -25,15 +25,16 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// The same in place of what a text holds, which keeps its memory.
 pub(super) fn set_sha256(text: &mut String, bytes: &[u8]) {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    // Looked up: `format!` of each byte took longer than the hash of a call's arguments.
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
-    let mut digits = [0; 64];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(Sha256::digest(bytes)) {
-        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
-    }
+    // By hand: `format!` of each byte took longer than the hash of a call's arguments.
+    let digit = |nibble: u8| match nibble {
+        0..=9 => char::from(b'0' + nibble),
+        _ => char::from(b'a' + (nibble - 10)),
+    };
     text.clear();
-    text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+    for byte in Sha256::digest(bytes) {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 0xf));
+    }
 }
 
 /// Where a log begins and ends; kept beside it.
@@ -177,12 +178,12 @@ impl Look {
     }
 
     fn follows(&mut self, file: &str, number: usize, line: &Line, before: &Before) {
-        let next = before.seq.map(|seq| seq.saturating_add(1));
-        if next.is_some_and(|next| line.seq != next) {
+        if let Some(seq) = before.seq
+            && line.seq != seq.saturating_add(1)
+        {
             let what = format!(
-                "line {} of the log follows line {}: lines are missing, or were put in",
-                line.seq,
-                before.seq.unwrap_or_default()
+                "line {} of the log follows line {seq}: lines are missing, or were put in",
+                line.seq
             );
             self.blame(file, number, what);
         } else if line.prev != before.sha256 && before.seq.is_some() {
