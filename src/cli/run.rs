@@ -136,9 +136,10 @@ async fn start(args: &RunArgs, ordered: Ordered) -> Result<Begun, Error> {
         settings,
         record,
     } = ordered;
+    let running = launching.confirmed(&prepared).await?;
     let explanation = prepared.explanation();
     if !explanation.ephemeral {
-        // Beside the shim's work.
+        // While the server makes ready.
         let (state, digest) = (explanation.state(), &explanation.digest);
         receipts::make_room(&state, digest);
         logs::make_room(&state, digest);
@@ -148,7 +149,6 @@ async fn start(args: &RunArgs, ordered: Ordered) -> Result<Begun, Error> {
             render::note(&format!("{}: {error}", args.alias));
         }
     }
-    let running = launching.confirmed(&prepared).await?;
     let server = run.started(explanation, running)?;
     Ok(Begun {
         server,

@@ -17,56 +17,90 @@ use nix::libc;
 use nix::unistd::{chdir, execveat, fchdir};
 
 use super::linux::mount::Root;
-use super::linux::seccomp;
-use super::linux::{apply, capabilities};
+use super::linux::{apply, capabilities, ruleset, seccomp};
+use super::progress::{Progress, Stage};
 use super::shim::{At, Status, failed, hold_dir};
 use super::spec::{Enforced, Failed, Report, Spec, Step};
 use crate::plan::program::Stat;
 
-/// Session, program, Landlock, filters, exec.
-pub(super) fn become_server(
+/// What becomes the server in namespaces. Beside the first process, which puts the root together
+/// and closes it meanwhile: all that needs no root comes first.
+pub(super) fn inside(
     spec: &Spec,
-    root: Option<&Root>,
+    root: &Root,
+    mut progress: Progress,
     status: &mut Status,
 ) -> Result<Infallible, Failed> {
     apply::not_dumpable().at(Step::Spec)?;
-    if root.is_some() {
-        // Of its own: what is sent to the group of the first process is not for it.
-        apply::new_session().at(Step::Session)?;
-    }
+    // Of its own: what is sent to the group of the first process is not for it.
+    apply::new_session().at(Step::Session)?;
+    give_up(spec)?;
     let process = apply::own_status().at(Step::Signals)?;
     apply::reset_signals(&process).at(Step::Signals)?;
-    // In a root of its own it is what is mounted at its path.
+    let bounding_set_empty = process.without_capabilities().at(Step::Capabilities)?;
+    let ruleset = ruleset::begin(&spec.rules.landlock, |path| root.held(path)).at(Step::Grants)?;
+    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
+    progress.wait(Stage::Entered)?;
+    chdir(&spec.cwd).at(Step::Directory)?;
+    let program = hold_program(spec)?;
+    let ruleset = ruleset.finish().at(Step::Grants)?;
+    apply::limit(&spec.rules.limits).at(Step::Limits)?;
+    if let Some(namespaces) = &spec.rules.namespaces {
+        apply::limit_processes(namespaces.processes).at(Step::Limits)?;
+    }
+    ruleset::enforce(ruleset).at(Step::Landlock)?;
+    progress.wait(Stage::Closed)?;
+    execute(spec, &program, bounding_set_empty, status)
+}
+
+/// What becomes the server without namespaces. Its paths are opened while its own rights still hold.
+pub(super) fn outside(spec: &Spec, status: &mut Status) -> Result<Infallible, Failed> {
+    apply::not_dumpable().at(Step::Spec)?;
+    let process = apply::own_status().at(Step::Signals)?;
+    apply::reset_signals(&process).at(Step::Signals)?;
     let dir = match &spec.dir {
-        Some(dir) if root.is_none() => Some((dir.0.clone(), hold_dir(dir).at(Step::Directory)?)),
-        _ => None,
+        Some(dir) => Some((dir.0.as_path(), hold_dir(dir).at(Step::Directory)?)),
+        None => None,
     };
     match &dir {
         Some((_, dir)) => fchdir(dir).at(Step::Directory)?,
         None => chdir(&spec.cwd).at(Step::Directory)?,
     }
     let program = hold_program(spec)?;
-    let held = |path: &Path| match (&dir, root) {
-        (Some((checked, dir)), _) if checked == path => Some((dir.as_fd(), true)),
-        (_, Some(root)) => root.held(path),
+    let held = |path: &Path| match &dir {
+        Some((checked, dir)) if *checked == path => Some((dir.as_fd(), true)),
         _ => None,
     };
-    let ruleset = apply::build_ruleset(&spec.rules.landlock, held).at(Step::Grants)?;
+    let ruleset = ruleset::begin(&spec.rules.landlock, held).at(Step::Grants)?;
+    let ruleset = ruleset.finish().at(Step::Grants)?;
     apply::limit(&spec.rules.limits).at(Step::Limits)?;
-    if let (Some(namespaces), Some(_)) = (&spec.rules.namespaces, root) {
-        apply::limit_processes(namespaces.processes).at(Step::Limits)?;
-    }
     capabilities::no_new_privs().at(Step::Capabilities)?;
-    let process = match root {
-        Some(_) => process,
-        None => {
-            capabilities::drop_bounding_set().at(Step::Capabilities)?;
-            capabilities::drop_capabilities().at(Step::Capabilities)?;
-            apply::own_status().at(Step::Capabilities)?
-        }
-    };
+    capabilities::drop_bounding_set().at(Step::Capabilities)?;
+    capabilities::drop_capabilities().at(Step::Capabilities)?;
+    let process = apply::own_status().at(Step::Capabilities)?;
     let bounding_set_empty = process.without_capabilities().at(Step::Capabilities)?;
-    apply::enforce(ruleset).at(Step::Landlock)?;
+    ruleset::enforce(ruleset).at(Step::Landlock)?;
+    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
+    execute(spec, &program, bounding_set_empty, status)
+}
+
+/// Gives up what a process of the namespaces had to put them together, for good.
+pub(super) fn give_up(spec: &Spec) -> Result<(), Failed> {
+    capabilities::no_new_privs().at(Step::Capabilities)?;
+    if let Some(ids) = spec.rules.ids {
+        capabilities::become_unprivileged(ids).at(Step::Capabilities)?;
+    }
+    capabilities::drop_capabilities().at(Step::Capabilities)?;
+    apply::not_dumpable().at(Step::Capabilities)
+}
+
+/// Says what is in force, and executes the program that is held.
+fn execute(
+    spec: &Spec,
+    program: &File,
+    bounding_set_empty: bool,
+    status: &mut Status,
+) -> Result<Infallible, Failed> {
     let argv = c_strings(spec.argv.iter().cloned()).at(Step::Exec)?;
     let env = spec
         .env
@@ -78,8 +112,7 @@ pub(super) fn become_server(
         bounding_set_empty,
     };
     status.report(&Report::Enforced(enforced)).at(Step::Exec)?;
-    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
-    execveat(&program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
+    execveat(program, c"", &argv, &env, AtFlags::AT_EMPTY_PATH).at(Step::Exec)
 }
 
 /// Holds the program by descriptor and compares it, and the script it runs, with what was

@@ -1,8 +1,9 @@
 //! The first process of the server's process namespace.
 //!
-//! It puts the new root together, the part that every server has before there are orders, enters
-//! it and closes it, gives up every capability (and, where the supervisor is root, root's id), and starts the
-//! process that becomes the server. Its parent is the supervisor, which adopts it before it gives
+//! It puts the new root together, the part that every server has before there are orders. When it
+//! has them it starts the process that becomes the server, which readies itself meanwhile, adds the
+//! rest, enters the root and closes it, and gives up every capability (and, where the supervisor is
+//! root, root's id). Its parent is the supervisor, which adopts it before it gives
 //! the orders. From then on it reaps, passes signals on, and ends when the server's main process ends: the kernel then ends all others in the namespace, whatever
 //! session they are in.
 
@@ -23,6 +24,7 @@ use super::linux::lend::Lent;
 use super::linux::mount::{self, Devices, Root};
 use super::linux::{apply, capabilities};
 use super::orders::Taker;
+use super::progress::{self, Stage};
 use super::shim::{At, Status, failed};
 use super::spec::{Common, Failed, Spec, Step};
 
@@ -66,24 +68,29 @@ pub(super) fn init(
     let Some(namespaces) = &spec.rules.namespaces else {
         return Err(failed(Step::Spec, "orders without namespaces"));
     };
-    root.finish(namespaces, lent, spec.dir.as_ref())
+    root.hold(namespaces, lent, spec.dir.as_ref())
         .at(Step::Mounts)?;
-    mount::enter(namespaces).at(Step::Mounts)?;
-    capabilities::no_new_privs().at(Step::Capabilities)?;
-    if let Some(ids) = spec.rules.ids {
-        capabilities::become_unprivileged(ids).at(Step::Capabilities)?;
+    let (progress, mut tell) = progress::pair().at(Step::Stage)?;
+    let Some(main) = safe_fork::fork().at(Step::Stage)? else {
+        drop(tell);
+        return exec::inside(&spec, &root, progress, status).map(|never| match never {});
+    };
+    drop(progress);
+    root.finish(namespaces).at(Step::Mounts)?;
+    mount::enter().at(Step::Mounts)?;
+    tell.done(Stage::Entered)?;
+    root.bound(namespaces).at(Step::Mounts)?;
+    mount::closed(namespaces).at(Step::Mounts)?;
+    exec::give_up(&spec)?;
+    if spec.rules.ids.is_some() {
         // A change of ids takes it back (`prctl(2)`).
         apply::die_with_parent().at(Step::ParentDeath)?;
         alive(status)?;
     }
-    capabilities::drop_capabilities().at(Step::Capabilities)?;
-    apply::not_dumpable().at(Step::Capabilities)?;
     let signals = awaited().at(Step::Signals)?;
-    let Some(main) = safe_fork::fork().at(Step::Stage)? else {
-        return exec::become_server(&spec, Some(&root), status).map(|never| match never {});
-    };
+    tell.done(Stage::Closed)?;
     status.let_go();
-    drop((spec, root));
+    drop((spec, root, tell));
     apply::let_go_of_pipes(null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
     let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;

@@ -13,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod linux;
 pub(crate) mod mechanisms;
 pub(crate) mod orders;
+mod progress;
 pub(crate) mod promise;
 pub(crate) mod receipt;
 pub(crate) mod shim;

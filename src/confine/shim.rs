@@ -158,7 +158,7 @@ fn confine(
                 return Ok(0);
             }
             match orders.next::<Spec>().at(Step::Spec)? {
-                Some(spec) => exec::become_server(&spec, None, status).map(|never| match never {}),
+                Some(spec) => exec::outside(&spec, status).map(|never| match never {}),
                 None => Ok(0),
             }
         }
@@ -203,14 +203,14 @@ fn inside(
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
         return init::init(devices, orders, status, (&null, word));
     };
-    // That one has most to do: this one's end need not come in between where there are few processors.
-    yield_now();
     let begun = Begun {
         keyring,
         refused: None,
         first: Some(child.pid()),
     };
     status.report(&Report::Begun(begun)).at(Step::Stage)?;
+    // That one has most to do: this one's end need not come in between where there are few processors.
+    yield_now();
     // The supervisor adopts the first process, and waits for that before it gives the orders.
     Ok(0)
 }
@@ -291,7 +291,14 @@ mod tests {
 
     #[test]
     fn the_page_names_the_steps_of_the_code_in_their_order() {
-        const ROOMS: [&str; 5] = ["apply", "capabilities", "entry", "mount", "seccomp"];
+        const ROOMS: [&str; 6] = [
+            "apply",
+            "capabilities",
+            "entry",
+            "mount",
+            "ruleset",
+            "seccomp",
+        ];
         let sources = [
             include_str!("shim.rs"),
             include_str!("init.rs"),

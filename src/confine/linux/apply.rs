@@ -11,24 +11,19 @@ use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
-};
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
+use nix::sys::stat::{FileStat, Mode, fstat, umask};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setsid};
 
-use super::landlock::{Right, Rules};
 use super::limits::Rlimits;
 
 /// What kept a step from being done.
@@ -277,93 +272,10 @@ pub fn limit_processes(processes: u64) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Builds the ruleset, while the caller's own rights still hold. What is held already is granted
-/// by that very descriptor; every other path is opened.
-pub fn build_ruleset<'fd>(
-    rules: &Rules,
-    held: impl Fn(&Path) -> Option<(BorrowedFd<'fd>, bool)>,
-) -> Result<RulesetCreated, ApplyError> {
-    let mut ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(rights(rules.handled.iter().copied()))?;
-    if rules.no_network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(abi(rules.abi)))?;
-    }
-    if rules.scoped {
-        ruleset = ruleset.scope(Scope::from_all(ABI::V6))?;
-    }
-    let mut created = ruleset.create()?;
-    for rule in &rules.rules {
-        let at = |source| ApplyError::Path {
-            path: rule.path.clone(),
-            source,
-        };
-        let opened;
-        let (fd, directory) = match held(&rule.path) {
-            Some(held) => held,
-            None => {
-                opened = PathFd::new(&rule.path).map_err(at)?;
-                (opened.as_fd(), is_directory(&fstat(&opened)?))
-            }
-        };
-        let fit = rule
-            .rights
-            .iter()
-            .copied()
-            .filter(|right| directory || right.fits_a_file());
-        created = created.add_rule(PathBeneath::new(fd, rights(fit)))?;
-    }
-    Ok(created)
-}
-
-fn is_directory(stat: &FileStat) -> bool {
-    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR
-}
-
-/// Our names of rights in the crate's.
-fn rights(rights: impl Iterator<Item = Right>) -> BitFlags<AccessFs> {
-    rights
-        .map(|right| match right {
-            Right::Execute => AccessFs::Execute,
-            Right::WriteFile => AccessFs::WriteFile,
-            Right::ReadFile => AccessFs::ReadFile,
-            Right::ReadDir => AccessFs::ReadDir,
-            Right::RemoveDir => AccessFs::RemoveDir,
-            Right::RemoveFile => AccessFs::RemoveFile,
-            Right::MakeChar => AccessFs::MakeChar,
-            Right::MakeDir => AccessFs::MakeDir,
-            Right::MakeReg => AccessFs::MakeReg,
-            Right::MakeSock => AccessFs::MakeSock,
-            Right::MakeFifo => AccessFs::MakeFifo,
-            Right::MakeBlock => AccessFs::MakeBlock,
-            Right::MakeSym => AccessFs::MakeSym,
-            Right::Refer => AccessFs::Refer,
-            Right::Truncate => AccessFs::Truncate,
-            Right::IoctlDev => AccessFs::IoctlDev,
-            Right::ResolveUnix => AccessFs::ResolveUnix,
-        })
-        .collect()
-}
-
-/// The crate's name of an ABI number.
-fn abi(number: u32) -> ABI {
-    ABI::from(i32::try_from(number).unwrap_or(0))
-}
-
 /// No core dump, and no reading by others of the same user, of a process that holds secrets.
 pub fn not_dumpable() -> Result<(), ApplyError> {
     prctl::set_dumpable(false)?;
     Ok(())
-}
-
-/// Enforces the ruleset on this process and all it will start.
-pub fn enforce(ruleset: RulesetCreated) -> Result<(), ApplyError> {
-    let status = ruleset.restrict_self()?;
-    if status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs {
-        Ok(())
-    } else {
-        Err(ApplyError::Partial(format!("{:?}", status.ruleset)))
-    }
 }
 
 /// The identity of a held file: what it was when it was looked at, or it is another.

@@ -23,6 +23,9 @@ use crate::confine::spec::Inode;
 /// Where several places of the system's are mounted from, and nothing that is to be written.
 const KERNEL: &str = "/sys";
 
+/// What is mounted on the machine, and the flags of each.
+pub(super) type Mounted = BTreeMap<PathBuf, MsFlags>;
+
 /// The mount that the machine's root is, in this namespace: closed, so that most of what is
 /// mounted from it needs no closing of its own. What is writable is opened again, as far as it
 /// was.
@@ -42,21 +45,16 @@ impl Machine {
         })
     }
 
-    /// Closes it, and what is mounted in places of the system's.
-    pub(super) fn close(self, system: &[Source]) -> Result<(), ApplyError> {
-        let root = Path::new("/");
-        let comes_along = |mounted: &Path| {
-            let source = |source: &Source| source.directory && mounted.starts_with(&source.path);
-            mounted == root || mounted == Path::new(KERNEL) || system.iter().any(source)
-        };
+    /// Closes it, and the kernel's own; what else is mounted here, by its path.
+    pub(super) fn close(self) -> Result<Mounted, ApplyError> {
         // Where one is mounted over another, the last is what stands there.
-        let mounts: BTreeMap<PathBuf, MsFlags> = mounts()?.into_iter().collect();
-        for (mounted, flags) in mounts {
-            if comes_along(&mounted) {
-                close_from(&mounted, flags, true)?;
+        let mut mounted: Mounted = mounts()?.into_iter().collect();
+        for path in [Path::new("/"), Path::new(KERNEL)] {
+            if let Some(flags) = mounted.remove(path) {
+                close_from(path, flags, true)?;
             }
         }
-        Ok(())
+        Ok(mounted)
     }
 
     /// Whether a file lies in the same file system. Where that is mounted a second time, its
@@ -76,6 +74,20 @@ impl Machine {
             done => done.map_err(|errno| held_error(at, errno.into())),
         }
     }
+}
+
+/// Closes what is mounted in places of the system's, and so comes along with them.
+pub(super) fn close_in(system: &[Source], mounted: Mounted) -> Result<(), ApplyError> {
+    let comes_along = |path: &Path| {
+        let source = |source: &Source| source.directory && path.starts_with(&source.path);
+        system.iter().any(source)
+    };
+    for (path, flags) in mounted {
+        if comes_along(&path) {
+            close_from(&path, flags, true)?;
+        }
+    }
+    Ok(())
 }
 
 /// Closes what was mounted at a path while the root is put together: no privileges, no devices

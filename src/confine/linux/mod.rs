@@ -18,6 +18,7 @@ pub(crate) mod links;
 pub(crate) mod mount;
 pub(crate) mod mountinfo;
 pub(crate) mod namespace;
+pub(crate) mod ruleset;
 pub(crate) mod seccomp;
 pub(crate) mod source;
 pub(crate) mod way;

@@ -24,7 +24,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{chdir, pivot_root};
 
 use super::apply::ApplyError;
-use super::close::{Machine, close, open, remount, wanted};
+use super::close::{Machine, Mounted, close, close_in, open, remount, wanted};
 use super::lend::Lent;
 use super::links::{self, Link};
 use super::namespace::Namespaces;
@@ -71,6 +71,8 @@ pub struct Root {
     granted: Vec<Source>,
     /// The mount that the machine's own root is.
     machine: Machine,
+    /// What else was mounted on the machine when this began.
+    mounted: Mounted,
     /// The settings below `/proc/sys`, held before they were closed.
     settings: Option<File>,
 }
@@ -85,13 +87,15 @@ impl Devices {
 
 impl Root {
     /// Puts together what is in every server's root on every system: its devices and a `/proc` of
-    /// its own. Nothing is entered yet.
+    /// its own; the machine's root is closed before. Nothing is entered yet.
     pub fn begin(Devices(devices): Devices) -> Result<Self, ApplyError> {
+        let machine = Machine::look()?;
         let mut root = Self {
             system: devices,
             links: Vec::new(),
             granted: Vec::new(),
-            machine: Machine::look()?,
+            machine,
+            mounted: machine.close()?,
             settings: None,
         };
         // Others than the one who makes it look a path up in it.
@@ -124,7 +128,7 @@ impl Root {
         sort(&mut places);
         // Two names of one place.
         places.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
-        self.machine.close(&places)?;
+        close_in(&places, std::mem::take(&mut self.mounted))?;
         for place in &mut places {
             place.bind_current(self.machine)?;
         }
@@ -156,25 +160,27 @@ impl Root {
         Ok(())
     }
 
-    /// Adds what the orders name. What is mounted for `dir` must be the very directory that was
-    /// checked.
-    pub fn finish(
+    /// Holds what the orders name besides what every server gets. That must be granted, or lie in
+    /// what is; what is held for `dir` must be the very directory that was checked.
+    pub fn hold(
         &mut self,
         namespaces: &Namespaces,
         lent: Vec<Lent>,
         dir: Option<&(PathBuf, Inode)>,
     ) -> Result<(), ApplyError> {
-        self.bound(namespaces)?;
         self.hold_granted(namespaces, lent)?;
-        let sources = self.system.iter().chain(&self.granted);
+        let mut sources = self.system.iter().chain(&self.granted);
         if let Some((path, checked)) = dir
-            && sources
-                .filter(|source| source.path == *path)
-                .any(|source| source.inode != *checked)
+            && sources.any(|source| source.path == *path && source.inode != *checked)
         {
             let error = io::Error::other("it is not the directory that was checked");
             return Err(held_error(path, error));
         }
+        Ok(())
+    }
+
+    /// Adds what was held for the orders, and what else they ask for.
+    pub fn finish(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
         let size = format!("mode=1777,size={}", namespaces.memory);
         for place in &namespaces.in_memory {
             memory(&inside(place), &size)?;
@@ -226,7 +232,7 @@ impl Root {
     }
 
     /// Bounds what the namespaces may make, by settings of their own.
-    fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
+    pub fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
         let settings = self.settings.take();
         let held = settings.ok_or_else(|| io::Error::other("no settings are held"))?;
         let settings = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
@@ -243,8 +249,6 @@ impl Root {
         Ok(())
     }
 
-    /// Holds what the orders name besides what every server gets. That must be granted, or lie in
-    /// what is.
     fn hold_granted(&mut self, namespaces: &Namespaces, lent: Vec<Lent>) -> Result<(), ApplyError> {
         let system = &self.system;
         let mounted: BTreeSet<&OsStr> = namespaces.mounted().map(|path| path.as_os_str()).collect();
@@ -324,14 +328,17 @@ fn bound_numbers(setting: &Path, bound: u32) -> Result<(), ApplyError> {
     }
 }
 
-/// Makes the new root the root, and the old one gone from sight; then every mount that is not
-/// the server's to write is closed.
-pub fn enter(namespaces: &Namespaces) -> Result<(), ApplyError> {
+/// Makes the new root the root, of every process in this namespace, and the old one gone from sight.
+pub fn enter() -> Result<(), ApplyError> {
     chdir(ROOT)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
     chdir("/")?;
-    close(Path::new("/"), true)?;
+    close(Path::new("/"), true)
+}
+
+/// Closes every mount in the root that is not the server's to write, as the kernel says in the end.
+pub fn closed(namespaces: &Namespaces) -> Result<(), ApplyError> {
     let left = open(namespaces)?;
     if left.is_empty() {
         return Ok(());
