@@ -10,12 +10,10 @@ use super::ended::Record;
 use crate::cli::render;
 use crate::declaration::Tools;
 use crate::error::Error;
-use crate::launch::receipts::{self, Named};
+use crate::launch::receipts::Named;
 use crate::launch::run_id::RunId;
 use crate::launch::spawn::Shim;
-use crate::launch::{
-    self, Explanation, LaunchError, Launching, Prepared, content, descendants, logs,
-};
+use crate::launch::{self, Explanation, Going, LaunchError, Prepared, content, descendants};
 use crate::plan::{Person, RunRequest, Source, facts};
 use crate::relay::filter::Pattern;
 use crate::relay::{self, Audit, Filter, Host, Server, Settings};
@@ -58,7 +56,7 @@ fn request(args: &RunArgs) -> RunRequest {
 /// A run whose server has been ordered.
 struct Ordered {
     prepared: Prepared,
-    launching: Launching,
+    going: Going,
     run: Run,
     settings: Settings,
     record: Record,
@@ -88,16 +86,18 @@ fn ordered(
 ) -> Result<Ordered, Error> {
     let named = named?;
     let (mut prepared, filter) = permitted(person, args, shim)?;
+    let launching = launch::order(&mut prepared, |_| Ok(()))?;
+    // What has to be there before it is let go.
     let explanation = prepared.explanation();
     say_what_differs(explanation);
     let record = Record::begin(explanation, person.clone(), named);
     let id = RunId::new().map_err(LaunchError::Spawn)?;
     let (run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(&set, &run, explanation, filter)?;
-    let launching = launch::order(&mut prepared, |_| Ok(()))?;
+    let going = launching.go()?;
     Ok(Ordered {
         prepared,
-        launching,
+        going,
         run,
         settings,
         record,
@@ -131,24 +131,18 @@ struct Begun {
 async fn start(args: &RunArgs, ordered: Ordered) -> Result<Begun, Error> {
     let Ordered {
         prepared,
-        launching,
+        going,
         mut run,
         settings,
         record,
     } = ordered;
-    let running = launching.confirmed(&prepared).await?;
     let explanation = prepared.explanation();
-    if !explanation.ephemeral {
-        // While the server makes ready.
-        let (state, digest) = (explanation.state(), &explanation.digest);
-        receipts::make_room(&state, digest);
-        logs::make_room(&state, digest);
-        if let Some(read) = explanation.read.clone()
-            && let Err(error) = content::keep(&state, digest, read)
-        {
-            render::note(&format!("{}: {error}", args.alias));
-        }
+    if let Some(read) = explanation.read.clone().filter(|_| !explanation.ephemeral)
+        && let Err(error) = content::keep(&explanation.state(), &explanation.digest, read)
+    {
+        render::note(&format!("{}: {error}", args.alias));
     }
+    let running = going.confirmed(&prepared).await?;
     let server = run.started(explanation, running)?;
     Ok(Begun {
         server,

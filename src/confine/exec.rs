@@ -18,9 +18,10 @@ use nix::unistd::{chdir, execveat, fchdir};
 
 use super::linux::mount::Root;
 use super::linux::{apply, capabilities, ruleset, seccomp};
+use super::orders::Taker;
 use super::progress::{Progress, Stage};
 use super::shim::{At, Status, failed, hold_dir};
-use super::spec::{Enforced, Failed, Report, Spec, Step};
+use super::spec::{Enforced, Failed, Go, Report, Spec, Step};
 use crate::plan::program::Stat;
 
 /// What becomes the server in namespaces. Beside the first process, which puts the root together
@@ -54,7 +55,8 @@ pub(super) fn inside(
 }
 
 /// What becomes the server without namespaces. Its paths are opened while its own rights still hold.
-pub(super) fn outside(spec: &Spec, status: &mut Status) -> Result<Infallible, Failed> {
+/// Its exit code, where it is not to go.
+pub(super) fn outside(spec: &Spec, mut orders: Taker, status: &mut Status) -> Result<u8, Failed> {
     apply::not_dumpable().at(Step::Spec)?;
     let process = apply::own_status().at(Step::Signals)?;
     apply::reset_signals(&process).at(Step::Signals)?;
@@ -79,9 +81,12 @@ pub(super) fn outside(spec: &Spec, status: &mut Status) -> Result<Infallible, Fa
     capabilities::drop_capabilities().at(Step::Capabilities)?;
     let process = apply::own_status().at(Step::Capabilities)?;
     let bounding_set_empty = process.without_capabilities().at(Step::Capabilities)?;
+    if orders.next::<Go>().at(Step::Spec)?.is_none() {
+        return Ok(0);
+    }
     ruleset::enforce(ruleset).at(Step::Landlock)?;
     seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
-    execute(spec, &program, bounding_set_empty, status)
+    execute(spec, &program, bounding_set_empty, status).map(|never| match never {})
 }
 
 /// Gives up what a process of the namespaces had to put them together, for good.

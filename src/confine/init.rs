@@ -26,7 +26,7 @@ use super::linux::{apply, capabilities};
 use super::orders::Taker;
 use super::progress::{self, Stage};
 use super::shim::{At, Status, failed};
-use super::spec::{Common, Failed, Spec, Step};
+use super::spec::{Common, Failed, Go, Spec, Step};
 
 /// What is passed on to every process of the namespace.
 const PASSED: [Signal; 6] = [
@@ -61,7 +61,6 @@ pub(super) fn init(
         return Ok(0);
     };
     let lent = lent(&spec, &mut orders)?;
-    drop(orders);
     // The one that made the namespaces has ended by now, and the supervisor is the parent.
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(status)?;
@@ -72,7 +71,7 @@ pub(super) fn init(
         .at(Step::Mounts)?;
     let (progress, mut tell) = progress::pair().at(Step::Stage)?;
     let Some(main) = safe_fork::fork().at(Step::Stage)? else {
-        drop(tell);
+        drop((tell, orders));
         return exec::inside(&spec, &root, progress, status).map(|never| match never {});
     };
     drop(progress);
@@ -88,9 +87,12 @@ pub(super) fn init(
         alive(status)?;
     }
     let signals = awaited().at(Step::Signals)?;
+    if orders.next::<Go>().at(Step::Spec)?.is_none() {
+        return Ok(0);
+    }
     tell.done(Stage::Closed)?;
     status.let_go();
-    drop((spec, root, tell));
+    drop((spec, root, tell, orders));
     apply::let_go_of_pipes(null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
     let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;

@@ -158,7 +158,7 @@ fn confine(
                 return Ok(0);
             }
             match orders.next::<Spec>().at(Step::Spec)? {
-                Some(spec) => exec::outside(&spec, status).map(|never| match never {}),
+                Some(spec) => exec::outside(&spec, orders, status),
                 None => Ok(0),
             }
         }

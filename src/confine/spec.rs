@@ -126,6 +126,12 @@ pub struct Spec {
     pub lent: Vec<PathBuf>,
 }
 
+/// The last word, once all is ready that has to be before the server runs: with the orders alone the
+/// shim goes as far as it can, and executes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Go {}
+
 /// Which file a path leads to (`st_dev` and `st_ino`, `stat(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -50,16 +50,6 @@ pub(super) fn drop_oldest(folder: &Folder, suffix: &str, kept: usize) {
     }
 }
 
-/// Makes room for one more file of a declaration: as good as at the end of a run, where a host
-/// waits for it. What cannot be removed now is told there.
-pub(super) fn make_room(state: &State, (name, suffix): (&str, &str), digest: &Digest, kept: usize) {
-    if let Ok(Some(folder)) = folder(state, name, digest, false)
-        && let Ok(_locked) = folder.lock()
-    {
-        drop_oldest(&folder, suffix, kept.saturating_sub(1));
-    }
-}
-
 fn entries(folder: &Folder, suffix: &str) -> impl Iterator<Item = (DirEntry, RunId)> {
     let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
     entries.filter_map(move |entry| {

@@ -62,11 +62,6 @@ pub(crate) fn keep(
     })
 }
 
-/// Makes room for what the server says in a run that begins.
-pub(crate) fn make_room(state: &State, digest: &Digest) {
-    by_run::make_room(state, (FOLDER, SUFFIX), digest, KEPT);
-}
-
 /// What a server said in its last runs, the latest first.
 ///
 /// # Errors

@@ -43,7 +43,7 @@ use enter::Ground;
 pub use enter::namespaces_refused;
 pub use error::LaunchError;
 use spawn::Shim;
-pub(crate) use start::{Launching, order};
+pub(crate) use start::{Going, order};
 pub use start::{Running, launch};
 
 use crate::approval::candidate::search_path;

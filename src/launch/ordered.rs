@@ -20,7 +20,8 @@ use crate::text;
 /// How long the shim may take for a step of its own; it takes milliseconds.
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
 
-/// A shim that has its orders, and so becomes a server or ends. Killed with the value.
+/// A shim that has its orders, and so becomes a server once it is let go, or ends. Killed with the
+/// value.
 #[derive(Debug)]
 pub(super) struct Ordered {
     pub(super) process: Process,

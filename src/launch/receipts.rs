@@ -236,11 +236,6 @@ pub(crate) fn keep(state: &State, receipt: &Receipt) -> Result<(), LaunchError> 
     kept().map_err(|error| failed(state.path(), io::Error::other(error)))
 }
 
-/// Makes room for the receipt of a run that begins.
-pub(crate) fn make_room(state: &State, digest: &Digest) {
-    by_run::make_room(state, (FOLDER, SUFFIX), digest, KEPT);
-}
-
 /// The receipts of a declaration, the latest first, and those that cannot be read, in words.
 pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>) {
     let (mut receipts, mut problems) = (Vec::new(), Vec::new());

@@ -226,16 +226,15 @@ impl Shim {
         }
     }
 
-    /// Gives it its orders. From here on it becomes the server, or ends.
-    fn order(
-        mut self,
-        spec: &Spec,
-        lent: &[Lent],
-        watched: Watched,
-    ) -> Result<Ordered, LaunchError> {
+    /// Gives it its orders.
+    fn order(&mut self, spec: &Spec, lent: &[Lent]) -> Result<(), LaunchError> {
         let mounts: Vec<_> = lent.iter().map(|lent| lent.mount.as_fd()).collect();
-        give(&mut self.orders, spec, &mounts)?;
-        Ok(Ordered {
+        give(&mut self.orders, spec, &mounts)
+    }
+
+    /// It, and what lets it go.
+    fn ordered(self, watched: Watched) -> (Ordered, Giver) {
+        let ordered = Ordered {
             process: self.process.with_word(self.word.into()),
             group: self.group,
             stdin: self.stdin,
@@ -244,12 +243,13 @@ impl Shim {
             status: self.status,
             said: self.said,
             watched,
-        })
+        };
+        (ordered, self.orders)
     }
 }
 
 /// Gives an order; where the shim has ended, it has said why.
-fn give(
+pub(super) fn give(
     orders: &mut Giver,
     document: &impl serde::Serialize,
     with: &[std::os::fd::BorrowedFd<'_>],
@@ -268,15 +268,17 @@ fn give(
 /// process of it is left.
 pub(super) fn order(
     explanation: &Explanation,
-    shim: Shim,
+    mut shim: Shim,
     lent: &[Lent],
     env: Vec<(String, SecretString)>,
-) -> Result<Ordered, LaunchError> {
+) -> Result<(Ordered, Giver), LaunchError> {
     let spec = spec(explanation, lent, env)?;
     // Before it has its orders: all that it starts from there on is in the group too.
     let cgroup = group(explanation, &shim)?;
+    shim.order(&spec, lent)?;
+    // Nothing of the server's runs yet.
     let before = Before::look(&explanation.plan).map_err(LaunchError::Watch)?;
-    shim.order(&spec, lent, Watched { cgroup, before })
+    Ok(shim.ordered(Watched { cgroup, before }))
 }
 
 /// The control group that the plan asks for, with the process that waits for its orders in it.

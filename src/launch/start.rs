@@ -10,7 +10,8 @@ use super::ordered::{Ordered, Started};
 use super::spawn::{self, Shim};
 use super::{LaunchError, Prepared, home, lend, secrets};
 use crate::confine::linux::lend::Lent;
-use crate::confine::spec::Place;
+use crate::confine::orders::Giver;
+use crate::confine::spec::{Go, Place};
 use crate::plan::system;
 use crate::relay;
 
@@ -27,14 +28,32 @@ pub struct Running {
     pub home: home::Home,
 }
 
-/// A server that is being started.
+/// A server that has its orders, and executes nothing until it is let go.
 #[derive(Debug)]
 pub(crate) struct Launching {
+    going: Going,
+    orders: Giver,
+}
+
+impl Launching {
+    /// Lets it go.
+    ///
+    /// # Errors
+    /// [`LaunchError::Spawn`]; nothing of the server's has run then.
+    pub(crate) fn go(mut self) -> Result<Going, LaunchError> {
+        spawn::give(&mut self.orders, &Go {}, &[])?;
+        Ok(self.going)
+    }
+}
+
+/// A server that was let go.
+#[derive(Debug)]
+pub(crate) struct Going {
     ordered: Ordered,
     home: home::Home,
 }
 
-impl Launching {
+impl Going {
     /// Hears from the shim that the rules are in force and the server was executed.
     ///
     /// # Errors
@@ -78,9 +97,10 @@ pub(crate) fn order(
         None => another(explanation)?,
     };
     tell(shim.next()).map_err(LaunchError::Spawn)?;
-    let ordered = spawn::order(explanation, shim, &lent, env)?;
+    let (ordered, orders) = spawn::order(explanation, shim, &lent, env)?;
     explanation.ground = None;
-    Ok(Launching { ordered, home })
+    let going = Going { ordered, home };
+    Ok(Launching { going, orders })
 }
 
 /// The same, and hears from the shim that the rules are in force and the server was executed.
@@ -88,7 +108,7 @@ pub(crate) fn order(
 /// # Errors
 /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
 pub async fn launch(prepared: &mut Prepared) -> Result<Running, LaunchError> {
-    order(prepared, |_| Ok(()))?.confirmed(prepared).await
+    order(prepared, |_| Ok(()))?.go()?.confirmed(prepared).await
 }
 
 /// A shim that goes where the explanation says.

@@ -43,10 +43,11 @@ pub(super) struct Watch {
 pub(super) struct Before {
     disks: Disks,
     machine: Machine,
+    processors: u64,
 }
 
 impl Before {
-    /// Looks at the disks that it may write to, and at the machine's memory.
+    /// Looks at the disks that it may write to, at the machine's memory and at its processors.
     ///
     /// # Errors
     /// One of them cannot be looked at.
@@ -55,6 +56,8 @@ impl Before {
         Ok(Self {
             disks: Disks::of(places.into_iter().flatten())?,
             machine: Machine::look(&mut Vec::new())?,
+            processors: available_parallelism()
+                .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
         })
     }
 }
@@ -93,8 +96,7 @@ impl Watch {
             memory: Memory::new(whose, before.machine),
             crowd: Crowd::default(),
             disks: before.disks,
-            processors: available_parallelism()
-                .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
+            processors: before.processors,
             clock: Clock::new()?,
         })
     }

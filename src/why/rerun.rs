@@ -137,6 +137,7 @@ fn road(asker: u32, limit: Duration, alias: &Alias) -> Result<Told, Error> {
             io::stdin().read_exact(&mut [0])
         };
         Ok(launch::order(&mut permitted, hold)?
+            .go()?
             .confirmed(&permitted)
             .await?)
     };
