@@ -20,13 +20,14 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::exec;
+use super::linux::apply::ApplyError;
 use super::linux::lend::Lent;
-use super::linux::mount::{self, Devices, Root};
-use super::linux::{apply, capabilities};
+use super::linux::mount::{self, Root};
+use super::linux::{apply, capabilities, entry};
 use super::orders::Taker;
 use super::progress::{self, Stage};
 use super::shim::{At, Status, failed};
-use super::spec::{Common, Failed, Go, Spec, Step};
+use super::spec::{Begin, Begun, Common, Failed, Go, Ids, Report, Spec, Step};
 
 /// What is passed on to every process of the namespace.
 const PASSED: [Signal; 6] = [
@@ -42,14 +43,62 @@ const PASSED: [Signal; 6] = [
 const LOOKS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// What the process before found, which entered the namespaces.
+pub(super) struct Entered {
+    /// The ids it had outside.
+    pub(super) own: Ids,
+    /// Whether there is a session keyring of its own.
+    pub(super) keyring: bool,
+    /// Whether somebody takes hold of this one.
+    pub(super) watched: bool,
+}
+
+/// Settles in the namespaces, as soon as the supervisor says how, and reports whether it could;
+/// what the root is put together from, and what takes the place of the pipes. Nothing where it could
+/// not, or was asked for no more.
+fn begin(
+    entered: &Entered,
+    orders: &mut Taker,
+    status: &mut Status,
+) -> Result<Option<(Root, File)>, Failed> {
+    let mut report = |refused: Option<ApplyError>| {
+        let begun = Begun {
+            keyring: entered.keyring,
+            refused: refused.map(|error| error.to_string()),
+            first: true,
+        };
+        status.report(&Report::Begun(begun)).at(Step::Stage)
+    };
+    if let Err(error) = entry::part_mounts() {
+        return report(Some(error)).map(|()| None);
+    }
+    // Hidden by what is mounted next.
+    let null = apply::null().at(Step::Stage)?;
+    let root = Root::prepare().at(Step::Mounts)?;
+    let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
+        return Ok(None);
+    };
+    if let Err(error) = entry::settle(&begin, entered.own) {
+        return report(Some(error)).map(|()| None);
+    }
+    report(None)?;
+    if !entered.watched {
+        apply::not_dumpable().at(Step::Namespaces)?;
+    }
+    Ok(Some((root, null)))
+}
+
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
-    devices: Devices,
+    entered: Entered,
     mut orders: Taker,
     status: &mut Status,
-    (null, word): (&File, OwnedFd),
+    word: OwnedFd,
 ) -> Result<u8, Failed> {
-    let mut root = Root::begin(devices).at(Step::Mounts)?;
+    let Some((mut root, null)) = begin(&entered, &mut orders, status)? else {
+        return Ok(0);
+    };
+    root.begin().at(Step::Mounts)?;
     let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);
@@ -93,7 +142,7 @@ pub(super) fn init(
     tell.done(Stage::Closed)?;
     status.let_go();
     drop((spec, root, tell, orders));
-    apply::let_go_of_pipes(null).at(Step::Stage)?;
+    apply::let_go_of_pipes(&null).at(Step::Stage)?;
     let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
     let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;
     if end_all().at(Step::Stage)? {

@@ -33,8 +33,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::unistd::chdir;
 
+use super::init::Entered;
 use super::linux::apply::{self, ApplyError};
-use super::linux::mount::Devices;
 use super::linux::seccomp::SeccompError;
 use super::linux::{capabilities, entry};
 use super::orders::Taker;
@@ -151,7 +151,7 @@ fn confine(
             let begun = Begun {
                 keyring,
                 refused: None,
-                first: None,
+                first: false,
             };
             status.report(&Report::Begun(begun)).at(Step::Stage)?;
             if orders.next::<Begin>().at(Step::Spec)?.is_none() {
@@ -167,48 +167,35 @@ fn confine(
 
 /// Enters namespaces, and starts the first process in them.
 fn inside(
-    mut orders: Taker,
+    orders: Taker,
     status: &mut Status,
     (keyring, watched): (bool, bool),
     word: OwnedFd,
 ) -> Result<u8, Failed> {
-    let refuse = |status: &mut Status, error: &ApplyError| {
-        let begun = Begun {
-            keyring,
-            refused: Some(error.to_string()),
-            first: None,
-        };
-        let report = Report::Begun(begun);
-        status.report(&report).at(Step::Stage).map(|()| FAILED)
-    };
     let own = match entry::enter() {
         Ok(own) => own,
-        Err(error) => return refuse(status, &error),
+        Err(error) => {
+            let begun = Begun {
+                keyring,
+                refused: Some(error.to_string()),
+                first: false,
+            };
+            let report = Report::Begun(begun);
+            return status.report(&report).at(Step::Stage).map(|()| FAILED);
+        }
     };
-    status.report(&Report::Entered).at(Step::Stage)?;
-    // Hidden by what is mounted next.
-    let null = apply::null().at(Step::Stage)?;
-    let devices = Devices::hold().at(Step::Mounts)?;
-    let Some(begin) = orders.next::<Begin>().at(Step::Spec)? else {
-        return Ok(0);
-    };
-    if let Err(error) = entry::settle(&begin, own) {
-        return refuse(status, &error);
-    }
-    if !watched {
-        apply::not_dumpable().at(Step::Namespaces)?;
-    }
     // What is sent to the group is for the next process, which passes it on.
     SigSet::all().thread_set_mask().at(Step::Signals)?;
     let Some(child) = safe_fork::fork().at(Step::Stage)? else {
-        return init::init(devices, orders, status, (&null, word));
+        let entered = Entered {
+            own,
+            keyring,
+            watched,
+        };
+        return init::init(entered, orders, status, word);
     };
-    let begun = Begun {
-        keyring,
-        refused: None,
-        first: Some(child.pid()),
-    };
-    status.report(&Report::Begun(begun)).at(Step::Stage)?;
+    let first = Report::First(child.pid());
+    status.report(&first).at(Step::Stage)?;
     // That one has most to do: this one's end need not come in between where there are few processors.
     yield_now();
     // The supervisor adopts the first process, and waits for that before it gives the orders.

@@ -35,8 +35,8 @@ pub enum Place {
     Outside,
 }
 
-/// What the shim is told next, before there is a plan. It has entered its namespaces by then, and
-/// the ids are mapped there where they are not the supervisor's.
+/// What the shim is told next, before there is a plan. The ids are mapped in its namespaces by then
+/// where they are not the supervisor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Begin {
@@ -205,8 +205,8 @@ impl Spec {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
-    /// It is in its namespaces; its ids can be mapped.
-    Entered,
+    /// The first process of its namespaces, whose ids can be mapped: it goes on, and this one ends.
+    First(u32),
     /// What it could enter; it waits for its orders.
     Begun(Begun),
     /// Everything is in force; the exec is next.
@@ -223,8 +223,8 @@ pub struct Begun {
     pub keyring: bool,
     /// Why it is not in the namespaces it was to enter. It has ended then.
     pub refused: Option<String>,
-    /// The first process of its namespaces, where it is in some.
-    pub first: Option<u32>,
+    /// Whether the first process of its namespaces says so: the one before says which that is.
+    pub first: bool,
 }
 
 /// What the kernel took.

@@ -37,7 +37,6 @@ pub(super) fn judge(
     {
         match understood(line)? {
             Report::Enforced(report) => enforced = Some(report),
-            Report::Entered => {}
             other => return Err(unexpected(other)),
         }
     }

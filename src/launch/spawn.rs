@@ -45,6 +45,8 @@ pub struct Shim {
     word: PipeReader,
     /// What it said and was not looked at yet.
     said: Vec<u8>,
+    /// The first process of its namespaces, where it said so.
+    first: Option<u32>,
     /// What it could enter, where it said so early.
     begun: Option<Begun>,
 }
@@ -132,6 +134,7 @@ impl Shim {
             status,
             word,
             said: Vec::new(),
+            first: None,
             begun: None,
         })
     }
@@ -143,8 +146,11 @@ impl Shim {
     pub fn begin(&mut self, begin: Begin) -> Result<(), LaunchError> {
         if let Some(ids) = begin.ids {
             match self.report()? {
-                Report::Entered => {
-                    entry::map(self.process.id(), ids).map_err(LaunchError::Spawn)?;
+                Report::First(first) => {
+                    self.first = Some(first);
+                    if let Err(error) = entry::map(first, ids) {
+                        return self.ended_early(error);
+                    }
                 }
                 // It could not, and has ended.
                 Report::Begun(begun) => {
@@ -155,6 +161,17 @@ impl Shim {
             }
         }
         give(&mut self.orders, &begin, &[])
+    }
+
+    /// Its ids could not be mapped: it has ended, where it could not mount anything.
+    fn ended_early(&mut self, why: io::Error) -> Result<(), LaunchError> {
+        match self.report()? {
+            Report::Begun(begun) if begun.refused.is_some() => {
+                self.begun = Some(begun);
+                Ok(())
+            }
+            _ => Err(LaunchError::Spawn(why)),
+        }
     }
 
     /// Tells it what every server gets of this system, which it puts in place at once.
@@ -172,19 +189,21 @@ impl Shim {
     /// [`LaunchError::Step`] where a step before that failed, [`LaunchError::Unconfirmed`] where
     /// it ended without a word or says none.
     pub fn begun(&mut self) -> Result<Begun, LaunchError> {
-        loop {
-            if let Some(begun) = self.begun.take() {
-                if let Some(first) = begun.first {
-                    self.adopt(first).map_err(LaunchError::Spawn)?;
-                }
-                return Ok(begun);
+        let begun = loop {
+            match self.begun.take() {
+                Some(begun) if !begun.first || self.first.is_some() => break begun,
+                begun => self.begun = begun,
             }
             match self.report()? {
-                Report::Entered => {}
+                Report::First(first) => self.first = Some(first),
                 Report::Begun(begun) => self.begun = Some(begun),
                 other => return Err(unexpected(other)),
             }
+        };
+        if let Some(first) = self.first.take() {
+            self.adopt(first).map_err(LaunchError::Spawn)?;
         }
+        Ok(begun)
     }
 
     /// Takes hold of the first process of the namespaces, which is a child of this process as soon as

@@ -11,7 +11,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
-use nix::unistd::{Pid, getegid, geteuid};
+use nix::unistd::{getegid, geteuid};
 
 use super::apply::ApplyError;
 use super::mount::{NONE, ROOT, memory};
@@ -35,6 +35,13 @@ pub fn enter() -> Result<Ids, ApplyError> {
     Ok(own)
 }
 
+/// Nothing that is mounted from here on is seen outside, nor the other way round. Some let
+/// namespaces be entered and nothing be mounted there.
+pub fn part_mounts() -> Result<(), ApplyError> {
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
+    Ok(())
+}
+
 /// Maps the ids and makes what is known by now: a network, where it gets one of its own, and the
 /// file system in memory that becomes its root.
 pub fn settle(begin: &Begin, own: Ids) -> Result<(), ApplyError> {
@@ -45,9 +52,6 @@ pub fn settle(begin: &Begin, own: Ids) -> Result<(), ApplyError> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         loopback_up()?;
     }
-    // Nothing that is mounted from here on is seen outside, nor the other way round.
-    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
-    // Some let namespaces be entered and nothing be mounted there.
     memory(ROOT.as_ref(), "mode=0755")
 }
 
@@ -66,7 +70,7 @@ fn map_own(Ids { user, group }: Ids) -> Result<(), ApplyError> {
 ///
 /// # Errors
 /// What the system says.
-pub fn map(process: Pid, ids: Ids) -> io::Result<()> {
+pub fn map(process: u32, ids: Ids) -> io::Result<()> {
     let map = |id: u32| format!("0 0 1\n{id} {id} 1\n");
     fs::write(format!("/proc/{process}/uid_map"), map(ids.user))?;
     fs::write(format!("/proc/{process}/gid_map"), map(ids.group))

@@ -58,9 +58,6 @@ const MACHINE: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 /// Directories of the new root, a parent first.
 const DIRECTORIES: [&str; 7] = ["dev", "proc", "run", "tmp", "var", "dev/shm", "var/tmp"];
 
-/// The devices that every server gets, held before anything is mounted over them.
-pub struct Devices(Vec<Source>);
-
 /// A new root in the making.
 pub struct Root {
     /// What every server gets. Sorted, so that a parent comes before what lies in it.
@@ -77,37 +74,34 @@ pub struct Root {
     settings: Option<File>,
 }
 
-impl Devices {
-    /// Holds them.
-    pub fn hold() -> Result<Self, ApplyError> {
-        let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
-        Ok(Self(devices.collect::<Result<_, _>>()?))
-    }
-}
-
 impl Root {
-    /// Puts together what is in every server's root on every system: its devices and a `/proc` of
-    /// its own; the machine's root is closed before. Nothing is entered yet.
-    pub fn begin(Devices(devices): Devices) -> Result<Self, ApplyError> {
+    /// What can be done while no id is mapped, and so no file made: the devices that every server
+    /// gets are held, before anything is mounted over them, and the machine's own root is closed.
+    pub fn prepare() -> Result<Self, ApplyError> {
+        let devices = DEVICES.iter().map(|device| Source::held(Path::new(device)));
         let machine = Machine::look()?;
-        let mut root = Self {
-            system: devices,
+        Ok(Self {
+            system: devices.collect::<Result<_, _>>()?,
             links: Vec::new(),
             granted: Vec::new(),
             machine,
             mounted: machine.close()?,
             settings: None,
-        };
+        })
+    }
+
+    /// Puts together what is in every server's root on every system: its devices and a `/proc` of
+    /// its own. Nothing is entered yet.
+    pub fn begin(&mut self) -> Result<(), ApplyError> {
         // Others than the one who makes it look a path up in it.
         umask(Mode::S_IWGRP | Mode::S_IWOTH);
         for name in DIRECTORIES {
             fs::create_dir(inside(Path::new(name)))?;
         }
-        for device in &mut root.system {
-            device.bind_current(root.machine)?;
+        for device in &mut self.system {
+            device.bind_current(self.machine)?;
         }
-        root.own_proc()?;
-        Ok(root)
+        self.own_proc()
     }
 
     /// Adds what every server gets of this system: what the supervisor found, by the descriptors
