@@ -99,13 +99,13 @@ pub(super) fn init(
         return Ok(0);
     };
     root.begin().at(Step::Mounts)?;
+    capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
         // It was asked for no more than this.
         return Ok(0);
     };
     root.furnish(found, || orders.descriptor())
         .at(Step::Mounts)?;
-    capabilities::drop_bounding_set().at(Step::Capabilities)?;
     let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         return Ok(0);
     };

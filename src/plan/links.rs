@@ -32,16 +32,24 @@ pub(crate) struct Followed {
 /// `NotFound` or `NotADirectory` where it leads nowhere, `PermissionDenied` where a directory
 /// on the way may not be searched, `ELOOP` after 40 links, `InvalidInput` for a relative path.
 pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
-    if !path.is_absolute() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a relative path",
-        ));
-    }
+    absolute(path)?;
     if let Some((resolved, _)) = without_links(path)? {
         let links = Vec::new();
         return Ok(Followed { resolved, links });
     }
+    link_by_link(path)
+}
+
+fn absolute(path: &Path) -> io::Result<()> {
+    if path.is_absolute() {
+        return Ok(());
+    }
+    let kind = io::ErrorKind::InvalidInput;
+    Err(io::Error::new(kind, "a relative path"))
+}
+
+/// The same of one that has a link.
+fn link_by_link(path: &Path) -> io::Result<Followed> {
     let mut ahead: VecDeque<OsString> = parts(path).collect();
     let mut resolved = PathBuf::from("/");
     let mut links = Vec::new();
@@ -75,11 +83,12 @@ pub(crate) fn follow(path: &Path) -> io::Result<Followed> {
 /// # Errors
 /// As [`follow`].
 pub(crate) fn open(path: &Path) -> io::Result<(Followed, File)> {
+    absolute(path)?;
     if let Some((resolved, held)) = without_links(path)? {
         let links = Vec::new();
         return Ok((Followed { resolved, links }, held));
     }
-    let followed = follow(path)?;
+    let followed = link_by_link(path)?;
     match without_links(&followed.resolved)? {
         Some((_, held)) => Ok((followed, held)),
         None => Err(io::Error::from_raw_os_error(libc::ELOOP)),
@@ -194,6 +203,7 @@ mod tests {
             io::ErrorKind::NotADirectory
         );
         assert!(follow(Path::new("relative")).is_err());
+        assert!(open(Path::new("relative")).is_err());
     }
 
     #[test]

@@ -101,6 +101,9 @@ impl Root {
         for device in &mut self.system {
             device.bind_current(self.machine)?;
         }
+        for (name, target) in LINKS {
+            link(Path::new(name), Path::new(target))?;
+        }
         self.own_proc()
     }
 
@@ -202,9 +205,6 @@ impl Root {
         // One that is granted itself is covered by that by now.
         for way in hidden.iter().filter(|way| !namespaces.mounts(way)) {
             close(&inside(way), true)?;
-        }
-        for (name, target) in LINKS {
-            link(Path::new(name), Path::new(target))?;
         }
         if namespaces.terminals {
             own_terminals()?;
