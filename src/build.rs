@@ -17,6 +17,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+#[path = "build/data.rs"]
+mod data;
+
 /// What the compiler links besides the C library. Since glibc 2.34 the C library holds these, and
 /// what `libgcc_s` holds is in two archives of the C compiler's.
 const INCLUDED: [&str; 6] = ["gcc_s", "util", "rt", "pthread", "m", "dl"];
@@ -24,6 +27,7 @@ const INCLUDED: [&str; 6] = ["gcc_s", "util", "rt", "pthread", "m", "dl"];
 const EMPTY: &str = "!<arch>\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
+    data::write()?;
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rustc-check-cfg=cfg(linked_static)");
     let says = |name: &str| env::var(name).unwrap_or_default();

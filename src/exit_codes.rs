@@ -27,7 +27,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("dir-refused", 25),
     ("path-not-utf8", 26),
     ("cannot-look", 27),
-    ("bad-data", 28),
     // the state directory
     ("no-home", 40),
     ("state-not-absolute", 41),

@@ -227,14 +227,11 @@ impl Candidate {
     }
 
     /// The same, with what is named at the question.
-    ///
-    /// # Errors
-    /// The program's own data does not read.
-    pub(crate) fn marked(mut self, person: &Person) -> Result<Self, PlanError> {
+    pub(crate) fn marked(mut self, person: &Person) -> Self {
         if let Server::Stdio(stdio) = &self.declaration.server {
             for read in &stdio.reads {
-                if let Some(why) = record::secrets(read.path.as_path(), person)? {
-                    self.marks.secrets.push((read.path.clone(), why));
+                if let Some(why) = record::secrets(read.path.as_path(), person) {
+                    self.marks.secrets.push((read.path.clone(), why.to_owned()));
                 }
             }
             if let Some(Ok(program)) = &self.program {
@@ -243,7 +240,7 @@ impl Candidate {
             let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
             self.marks.checkouts = dir.map(git::other_marks).unwrap_or_default();
         }
-        Ok(self)
+        self
     }
 
     /// What a person is shown of it.

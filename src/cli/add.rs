@@ -85,7 +85,7 @@ fn added(line: &AddLine) -> Result<ExitCode, Error> {
     let stale = before.is_stale(&approvals);
     let anew = before.approval != Approval::Given || stale;
     let candidate =
-        Candidate::look(alias.clone(), declaration, &approvals, &policy, anew).marked(&person)?;
+        Candidate::look(alias.clone(), declaration, &approvals, &policy, anew).marked(&person);
     let changed = if stale { vec![Word::Program] } else { changed };
     if line.json {
         let file = state.file().display().to_string();

@@ -45,8 +45,8 @@ fn approved(args: &ApproveArgs) -> Result<ExitCode, Error> {
     .permitted()?;
     let stale = now.is_stale(&approvals);
     if (now.approval != Approval::Given || stale) && !args.surface {
-        let candidate = Candidate::look(alias.clone(), declaration, &approvals, &policy, true)
-            .marked(&person)?;
+        let candidate =
+            Candidate::look(alias.clone(), declaration, &approvals, &policy, true).marked(&person);
         let is_program = matches!(candidate.declaration.server, Server::Stdio(_));
         let changed = if stale {
             &[Word::Program]

@@ -111,7 +111,7 @@ fn got(args: &GetArgs) -> Result<(Candidate, State, Categories), Error> {
     let candidate = Candidate::look(args.alias.clone(), declaration, &approvals, &policy, false);
     let scope = Scope::read(&state, &candidate.alias, &candidate.declaration)?;
     let categories = scope.of(&candidate.offered.clone().unwrap_or_default());
-    Ok((candidate.marked(&person)?, state, categories))
+    Ok((candidate.marked(&person), state, categories))
 }
 
 fn show(candidate: &Candidate, state: &State, categories: &Categories, json: bool) -> ExitCode {

@@ -73,7 +73,7 @@ fn done(edit: Edit) -> Result<ExitCode, Error> {
     let policy = policy::load::installed();
     let asked = Candidate::look(alias.clone(), now.clone(), &approvals, &policy, false);
     let given = asked.approval == Approval::Given;
-    let candidate = Candidate::look(alias, now, &approvals, &policy, !given).marked(&person)?;
+    let candidate = Candidate::look(alias, now, &approvals, &policy, !given).marked(&person);
     if json {
         let file = state.file().display().to_string();
         let row = Row::of(&candidate).with_state(&candidate, &state).0;

@@ -105,7 +105,7 @@ pub(super) fn dir(
     person: &Person,
     cwd: &Path,
 ) -> Result<AbsolutePath, PlanError> {
-    let searched = facts::search_path_grants(&search_path(stdio, None), person)?;
+    let searched = facts::search_path_grants(&search_path(stdio, None), person);
     let dir = git::check(&cwd.join(dir), person, &searched)?;
     facts::off_path(&dir)?;
     AbsolutePath::new(&dir).map_err(|_| PlanError::NotUtf8 { path: dir })
@@ -129,7 +129,7 @@ fn needs_path(stdio: &Stdio) -> bool {
 /// # Errors
 /// As a start's.
 pub(super) fn check(stdio: &Stdio, person: &Person, others: &[PathBuf]) -> Result<(), PlanError> {
-    let system = system::look_up()?.grants;
+    let system = system::look_up().grants;
     let facts = match facts::gather(stdio, &search_path(stdio, None), person, system) {
         Ok(facts) => facts,
         Err(PlanError::ProgramNotFound { .. }) => return Ok(()),

@@ -1,65 +1,44 @@
 //! The variables that the dynamic loader and the C library act on, and those interpreters act
 //! on: data in `policy/`, each with its reason. Pure.
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
-
 use super::EnvName;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    variables: Vec<Variable>,
+/// What is acted on, each with the reason. None is found by two.
+struct List {
+    /// Whole names, sorted.
+    names: &'static [(&'static str, &'static str)],
+    /// How others begin.
+    prefixes: &'static [(&'static str, &'static str)],
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Variable {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    prefix: Option<String>,
-    reason: String,
-}
+/// `policy/loader-variables.json`.
+static LOADER: List = include!(concat!(env!("OUT_DIR"), "/loader.rs"));
+/// `policy/interpreter-variables.json`.
+static INTERPRETERS: List = include!(concat!(env!("OUT_DIR"), "/interpreters.rs"));
 
-type List = LazyLock<Option<Data>>;
-
-static LOADER: List = LazyLock::new(|| read(include_str!("../../policy/loader-variables.json")));
-static INTERPRETERS: List =
-    LazyLock::new(|| read(include_str!("../../policy/interpreter-variables.json")));
-
-/// `None` for data that does not parse: a test excludes such a build.
-fn read(data: &str) -> Option<Data> {
-    serde_json::from_str(data).ok()
-}
-
-fn reason(list: &'static List, name: &EnvName) -> Option<&'static str> {
-    let Some(data) = list.as_ref() else {
-        return Some("the list of such variables does not parse");
-    };
-    data.variables
-        .iter()
-        .find(|variable| {
-            variable.name.as_deref() == Some(name.as_str())
-                || variable
-                    .prefix
-                    .as_deref()
-                    .is_some_and(|prefix| name.as_str().starts_with(prefix))
-        })
-        .map(|variable| variable.reason.as_str())
+impl List {
+    fn reason(&self, name: &EnvName) -> Option<&'static str> {
+        let name = name.as_str();
+        let whole = self.names.binary_search_by_key(&name, |(known, _)| known);
+        let found = whole.ok().and_then(|at| self.names.get(at));
+        let begun = || {
+            let mut prefixes = self.prefixes.iter();
+            prefixes.find(|(prefix, _)| name.starts_with(prefix))
+        };
+        found.or_else(begun).map(|(_, reason)| *reason)
+    }
 }
 
 /// Why the loader acts on a variable; `None` where it does not.
 #[must_use]
 pub(crate) fn loader(name: &EnvName) -> Option<&'static str> {
-    reason(&LOADER, name)
+    LOADER.reason(name)
 }
 
 /// Which interpreter acts on a variable, and how; accepted, and named at the question.
 #[must_use]
 pub(crate) fn interpreter(name: &EnvName) -> Option<&'static str> {
-    reason(&INTERPRETERS, name)
+    INTERPRETERS.reason(name)
 }
 
 #[cfg(test)]
@@ -67,16 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_data_parses_and_holds_what_it_must() {
+    fn the_data_holds_what_it_must() {
         let name = |word: &str| word.parse::<EnvName>().unwrap();
-        assert!(LOADER.is_some() && INTERPRETERS.is_some());
-        for data in [&LOADER, &INTERPRETERS] {
-            for variable in &data.as_ref().unwrap().variables {
-                assert!(
-                    variable.name.is_some() != variable.prefix.is_some()
-                        && !variable.reason.is_empty()
-                );
-            }
+        for (known, _) in LOADER.names.iter().chain(LOADER.prefixes) {
+            assert!(loader(&name(known)).is_some(), "{known}");
         }
         for word in [
             "LD_PRELOAD",

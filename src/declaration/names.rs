@@ -68,7 +68,12 @@ impl EnvName {
     /// `PATH`, which is frozen when a server is approved.
     #[must_use]
     pub fn path() -> Self {
-        Self("PATH".to_owned())
+        Self::known("PATH")
+    }
+
+    /// A name that the program itself has, and the build has looked at.
+    pub(crate) fn known(name: &'static str) -> Self {
+        Self(name.to_owned())
     }
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn prepare_with(
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
     let begun = shim.begin(begin);
-    let (grants, ground) = Ground::of(system::look_up()?)?;
+    let (grants, ground) = Ground::of(system::look_up())?;
     let begun = begun.and_then(|()| shim.ground(&ground));
     // What the shim does not wait for.
     let policy = policy::load::installed()?;

@@ -20,7 +20,6 @@ use crate::declaration::Digest;
 use crate::declaration::store::State;
 use crate::plan::held::Held;
 use crate::plan::left::{self, FoundFile};
-use crate::plan::obeyed::Obeyed;
 use crate::plan::walk::{self, ENTRIES, Missed, Picture, Repository, Task};
 use crate::text;
 
@@ -98,15 +97,11 @@ impl Search {
     }
 
     fn dir(&self, place: &Path, held: &Held, before: &Picture, until: Instant, found: &mut Left) {
-        let obeyed = match Obeyed::read() {
-            Ok(obeyed) => obeyed,
-            Err(error) => return found.not_searched.push(error.to_string()),
-        };
         let picture = walk::look(
             held,
             place,
             Task {
-                obeyed: Some(&obeyed),
+                obeyed: true,
                 first: false,
                 entries: ENTRIES,
                 until: Some(until),
@@ -134,7 +129,7 @@ impl Search {
             &held,
             home,
             Task {
-                obeyed: None,
+                obeyed: false,
                 first: false,
                 entries: ENTRIES,
                 until: Some(until),
@@ -234,7 +229,7 @@ pub(crate) fn remains(state: &State, digest: &Digest, dir: Option<&Path>) -> Rem
     // One that cannot be held does not start either, and says why.
     if let Some((dir, held)) = dir.and_then(|dir| Held::open(dir).ok().map(|held| (dir, held))) {
         let task = Task {
-            obeyed: None,
+            obeyed: false,
             first: false,
             entries: ENTRIES,
             until: Some(Instant::now() + LISTED),

@@ -121,9 +121,7 @@ fn another(explanation: &super::Explanation) -> Result<(Shim, Vec<Lent>), Launch
     let mut shim = Shim::execute(place, explanation.watched).map_err(LaunchError::Spawn)?;
     shim.begin(enter::begin(&explanation.declared, ids))?;
     if place == Place::Inside {
-        let system = system::look_up().map_err(io::Error::other);
-        let system = system.map_err(LaunchError::Spawn)?;
-        shim.ground(&Ground::of(system)?.1)?;
+        shim.ground(&Ground::of(system::look_up())?.1)?;
     }
     let (lent, kept) = lend(&explanation.loans, ids);
     match (shim.begun()?.refused, kept.first()) {

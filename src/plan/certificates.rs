@@ -74,7 +74,7 @@ pub(crate) fn named(
     let files = files.collect::<BTreeSet<_>>();
     let texts = files.iter().filter_map(|file| text(file, SETTINGS));
     texts
-        .flat_map(|text| values(&text, &settings.certificates))
+        .flat_map(|text| values(&text, settings.certificates))
         .filter_map(|named| certificates(named, ground))
         .collect()
 }
@@ -158,7 +158,7 @@ mod tests {
                 uid: 1000,
             };
             let path = SearchPath(vec![self.at("node/bin"), "/usr/bin".into()]);
-            let system = system::look_up().unwrap().grants;
+            let system = system::look_up().grants;
             let facts = facts::gather(&stdio, &path, &person, system).unwrap();
             resolve::resolve(self.at("home/.supervisor/home/x"), &stdio, &facts, &[]).unwrap()
         }
@@ -229,16 +229,11 @@ mod tests {
     fn pip_names_them_by_another_word_in_a_section() {
         let machine = Machine::new("", "corp/ca.pem", BUNDLE);
         let runner = runner::recognise(&["pipx", "run", "pkg==1"].map(str::to_owned)).unwrap();
-        let settings = given::of(&runner)
-            .unwrap()
-            .unwrap()
-            .settings
-            .as_ref()
-            .unwrap();
-        assert!(settings.files.iter().any(|file| file == "/etc/pip.conf"));
+        let settings = given::of(&runner).unwrap().settings.as_ref().unwrap();
+        assert!(settings.files.contains(&"/etc/pip.conf"));
         let text = format!("[global]\ncert = {}\n", machine.at("corp/ca.pem").display());
         assert_eq!(
-            values(&text, &settings.certificates),
+            values(&text, settings.certificates),
             [machine.at("corp/ca.pem")]
         );
     }

@@ -83,15 +83,6 @@ pub enum PlanError {
         /// Which.
         path: PathBuf,
     },
-    /// A file of this program's own data does not read.
-    #[error("{file} cannot be read")]
-    Data {
-        /// Which.
-        file: &'static str,
-        /// What is wrong with it.
-        #[source]
-        source: serde_json::Error,
-    },
     /// A path that cannot be kept or shown.
     #[error("a path that is not UTF-8: {}", path.display().to_string().escape_debug())]
     NotUtf8 {
@@ -134,7 +125,6 @@ impl PlanError {
             Self::DirUnusable { .. } => "dir-unusable",
             Self::DirRefused { .. } => "dir-refused",
             Self::WritableProgram { .. } => "program-writable",
-            Self::Data { .. } => "bad-data",
             Self::NotUtf8 { .. } => "path-not-utf8",
         }
     }
@@ -144,9 +134,7 @@ impl PlanError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::ProgramNotFound { .. } => NOT_FOUND,
-            Self::NoHome | Self::RelativeState { .. } | Self::Look { .. } | Self::Data { .. } => {
-                FAILED
-            }
+            Self::NoHome | Self::RelativeState { .. } | Self::Look { .. } => FAILED,
             _ => REFUSED,
         }
     }

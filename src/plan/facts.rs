@@ -147,10 +147,7 @@ impl SearchPath {
 }
 
 /// The places of `policy/sensitive-directories.json` for a person, links followed.
-///
-/// # Errors
-/// [`PlanError::Data`].
-pub(crate) fn places(person: &Person) -> Result<Places, PlanError> {
+pub(crate) fn places(person: &Person) -> Places {
     let state = [person.state.clone(), settle(&person.state)];
     let mut homes = vec![person.home.clone()];
     homes.extend(listed_home(person.uid).filter(|home| *home != person.home));
@@ -187,14 +184,14 @@ fn names(directory: &Path) -> Option<BTreeSet<OsString>> {
 /// Everything a plan is made of, beside what every server gets: `system`, from [`system::look_up`].
 ///
 /// # Errors
-/// As [`program::find`], [`git::check_stored`] and [`record::look`]; [`PlanError::Data`].
+/// As [`program::find`], [`git::check_stored`] and [`record::look`].
 pub(crate) fn gather(
     stdio: &Stdio,
     path: &SearchPath,
     person: &Person,
     system: Vec<Grant>,
 ) -> Result<HostFacts, PlanError> {
-    let places = places(person)?;
+    let places = places(person);
     let program = program::find(&stdio.command, path)?;
     let ground = Ground {
         places: &places,
@@ -208,10 +205,8 @@ pub(crate) fn gather(
         .map(|(path, _)| path)
         .collect();
     let Installation { own, linked } = installation::around(&program, path, &named, ground);
-    let settings = match runner::recognise(&stdio.argv()) {
-        Some(runner) => given::of(&runner)?.and_then(|given| given.settings.as_ref()),
-        None => None,
-    };
+    let given = runner::recognise(&stdio.argv()).and_then(|runner| given::of(&runner));
+    let settings = given.and_then(|given| given.settings.as_ref());
     let certificates = settings.map(|settings| certificates::named(settings, &program, ground));
     let certificates = certificates.unwrap_or_default();
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
@@ -288,20 +283,14 @@ pub(crate) fn off_path(dir: &Path) -> Result<(), PlanError> {
 }
 
 /// The search path's own grants, for `git::check` where the program is not there yet.
-///
-/// # Errors
-/// [`PlanError::Data`].
-pub(crate) fn search_path_grants(
-    path: &SearchPath,
-    person: &Person,
-) -> Result<Vec<Grant>, PlanError> {
-    let (places, system) = (places(person)?, system::look_up()?.grants);
+pub(crate) fn search_path_grants(path: &SearchPath, person: &Person) -> Vec<Grant> {
+    let (places, system) = (places(person), system::look_up().grants);
     let ground = Ground {
         places: &places,
         system: &system,
         home: &person.home,
     };
-    Ok(installation::around_path(path, ground))
+    installation::around_path(path, ground)
 }
 
 /// Where other users choose what runs, each in one line to be shown at the question: a directory

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 use super::held::{Held, Opened};
 use super::links::follow;
-use super::obeyed::Obeyed;
 use super::places::Places;
 use super::walk::{self, ENTRIES, Missed, Picture, Repository, Task};
 use super::{Grant, Person, PlanError, facts, layout};
@@ -32,13 +31,13 @@ use crate::text;
 /// # Errors
 /// [`PlanError::DirUnusable`] where it is missing or no directory; [`PlanError::DirRefused`] for
 /// all that promise G1 refuses; [`PlanError::WritableProgram`] where it holds what the server
-/// executes; [`PlanError::NotUtf8`], [`PlanError::Data`].
+/// executes; [`PlanError::NotUtf8`].
 pub(crate) fn check(
     dir: &Path,
     person: &Person,
     installation: &[Grant],
 ) -> Result<PathBuf, PlanError> {
-    check_in(dir, &facts::places(person)?, installation).map(|checked| checked.resolved)
+    check_in(dir, &facts::places(person), installation).map(|checked| checked.resolved)
 }
 
 /// A directory that was checked.
@@ -79,7 +78,6 @@ fn refused(dir: &Path, why: String) -> PlanError {
 }
 
 fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<Checked, PlanError> {
-    let obeyed = Obeyed::read()?;
     let (resolved, held) = hold(dir)?;
     if resolved.to_str().is_none() {
         return Err(PlanError::NotUtf8 { path: resolved });
@@ -99,7 +97,7 @@ fn check_in(dir: &Path, places: &Places, installation: &[Grant]) -> Result<Check
         }
     }
     let picture = above(&resolved, &held)
-        .and_then(|()| below(&resolved, &held, &obeyed))
+        .and_then(|()| below(&resolved, &held))
         .and_then(|picture| stays(&resolved, &held).map(|()| picture))
         .map_err(|why| refused(dir, why))?;
     Ok(Checked {
@@ -152,12 +150,12 @@ fn above(dir: &Path, held: &Held) -> Result<(), String> {
 
 /// The directory itself and all below it, links not followed: what they lead to the server
 /// cannot write.
-fn below(dir: &Path, held: &Held, obeyed: &Obeyed) -> Result<Picture, String> {
+fn below(dir: &Path, held: &Held) -> Result<Picture, String> {
     let picture = walk::look(
         held,
         dir,
         Task {
-            obeyed: Some(obeyed),
+            obeyed: true,
             first: true,
             entries: ENTRIES,
             until: None,

@@ -139,7 +139,7 @@ fn links_are_resolved_first() {
 #[test]
 fn a_stored_directory_that_has_become_a_link_is_refused() {
     let home = Home::new();
-    let places = facts::places(&home.1).unwrap();
+    let places = facts::places(&home.1);
     let stored = home.at("notes/2024");
     assert_eq!(
         check_stored(&stored, &places, &[]).unwrap().resolved,
@@ -243,7 +243,7 @@ fn the_bounds_refuse() {
     let place = home.at("crowded");
     let missed = |entries| {
         let task = Task {
-            obeyed: None,
+            obeyed: false,
             first: true,
             entries,
             until: None,

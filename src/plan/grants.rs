@@ -4,58 +4,53 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::sync::OnceLock;
 
-use serde::Deserialize;
-
-use super::{Grant, PlanError, Rights};
-
-const FILE: &str = "policy/grants/linux.json";
-const TEXT: &str = include_str!("../../policy/grants/linux.json");
+use super::{Grant, Rights};
 
 /// One place of the system that every server gets where it exists.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct SystemPlace {
-    /// Absolute; a `*` at its end stands for any rest of the last name.
-    pub(crate) path: PathBuf,
+    /// Absolute; as it is spelled.
+    pub(crate) path: &'static str,
+    /// How it is looked for.
+    pub(crate) look: Look<'static>,
     /// What a server may do there.
     pub(crate) rights: Rights,
     /// Why, in a few words.
-    pub(crate) reason: String,
+    pub(crate) reason: &'static str,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    #[serde(rename = "about")]
-    _about: String,
-    grants: Vec<SystemPlace>,
+/// How a place is looked for. A directory with a pattern is listed, once for all in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Look<'a> {
+    /// By its path.
+    Asked,
+    /// By its path, where this directory lists this name.
+    Listed(&'a str, &'a str),
+    /// It stands for all names that this directory lists and that begin so.
+    Pattern(&'a str, &'a str),
 }
 
-/// The places of the system, in the order of the file, which is read once.
-///
-/// # Errors
-/// [`PlanError::Data`], which a test rules out.
-pub(crate) fn system_places() -> Result<&'static [SystemPlace], PlanError> {
-    static PLACES: OnceLock<Vec<SystemPlace>> = OnceLock::new();
-    if let Some(places) = PLACES.get() {
-        return Ok(places);
-    }
-    let data: Data =
-        serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
-    Ok(PLACES.get_or_init(|| data.grants))
+struct SystemPlaces {
+    places: &'static [SystemPlace],
+    /// Sorted.
+    names: &'static [&'static str],
 }
 
-/// Their paths as they are spelled, but for those that stand for several.
-///
-/// # Errors
-/// As [`system_places`].
-pub(crate) fn system_names() -> Result<impl Iterator<Item = &'static OsStr>, PlanError> {
-    let names = system_places()?.iter().map(|place| place.path.as_os_str());
-    Ok(names.filter(|name| !name.as_bytes().contains(&b'*')))
+/// `policy/grants/linux.json`, in its order.
+static SYSTEM: SystemPlaces = include!(concat!(env!("OUT_DIR"), "/grants.rs"));
+
+/// The places of the system, in the order of the file.
+pub(crate) fn system_places() -> &'static [SystemPlace] {
+    SYSTEM.places
+}
+
+/// Whether a path is one of them as it is spelled there; no pattern.
+pub(crate) fn is_system_name(path: &OsStr) -> bool {
+    let found = SYSTEM
+        .names
+        .binary_search_by(|name| OsStr::new(name).cmp(path));
+    found.is_ok()
 }
 
 impl Rights {
@@ -132,6 +127,8 @@ pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
     use proptest::prelude::*;
 
@@ -152,24 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_is_sound() {
-        let places = system_places().unwrap();
-        let mut paths = std::collections::BTreeSet::new();
-        for place in places {
-            assert!(place.path.is_absolute(), "{place:?}");
-            assert!(
-                !place.reason.is_empty() && paths.insert(place.path.clone()),
-                "{place:?}"
-            );
-            assert_ne!(place.rights, Rights::Write, "{place:?}");
-            let device = place.path.starts_with("/dev");
-            assert_eq!(place.rights == Rights::Device, device, "{place:?}");
-            let stars = place.path.to_string_lossy().matches('*').count();
-            assert!(
-                stars == 0 || stars == 1 && place.path.to_string_lossy().ends_with('*'),
-                "{place:?}"
-            );
-        }
+    fn nothing_that_holds_secrets_is_granted_by_the_data() {
         // P1: what holds secrets is named by no grant, nor by one above it.
         for secret in [
             "/etc/shadow",
@@ -184,22 +164,23 @@ mod tests {
             "/boot",
         ] {
             assert!(
-                !places
+                !system_places()
                     .iter()
-                    .any(|place| std::path::Path::new(secret).starts_with(&place.path)),
+                    .any(|place| Path::new(secret).starts_with(place.path)),
                 "{secret}"
             );
         }
     }
 
     #[test]
-    fn unknown_keys_and_rights_are_errors() {
-        for bad in [
-            r#"{"about":"","grants":[{"path":"/x","rights":"read","reason":"","why":""}]}"#,
-            r#"{"about":"","grants":[{"path":"/x","rights":"all","reason":""}]}"#,
-            r#"{"about":"","grants":[],"more":[]}"#,
-        ] {
-            assert!(serde_json::from_str::<Data>(bad).is_err(), "{bad}");
+    fn the_names_of_the_system_are_those_of_single_places() {
+        for place in system_places() {
+            let pattern = matches!(place.look, Look::Pattern(..));
+            assert_eq!(place.path.ends_with('*'), pattern, "{place:?}");
+            assert_ne!(is_system_name(OsStr::new(place.path)), pattern, "{place:?}");
+        }
+        for other in ["", "/", "/us", "/usr/", "/usr2", "/etc"] {
+            assert!(!is_system_name(OsStr::new(other)), "{other}");
         }
     }
 
@@ -260,7 +241,7 @@ mod tests {
     }
 
     /// The rights that a list of grants gives at a path, as the kernel adds them up.
-    fn at(grants: &[Grant], path: &std::path::Path) -> u8 {
+    fn at(grants: &[Grant], path: &Path) -> u8 {
         grants
             .iter()
             .filter(|g| path.starts_with(&g.path))

@@ -68,8 +68,8 @@ impl Home {
             command.to_owned()
         };
         let program = program::find(&command, &path).unwrap();
-        let places = facts::places(&self.1).unwrap();
-        let system = system::look_up().unwrap().grants;
+        let places = facts::places(&self.1);
+        let system = system::look_up().grants;
         let ground = Ground {
             places: &places,
             system: &system,

@@ -99,7 +99,7 @@ pub(crate) fn files(
             path: shown(&place.join(path)),
             kind: FileKind::Obeyed,
             change,
-            why: seen.reason.to_string(),
+            why: seen.reason.to_owned(),
         });
     }
     // Stable: by path where they lie as deep.

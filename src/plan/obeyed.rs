@@ -4,106 +4,55 @@
 //! the first part of a path; whether a name that is spelled otherwise is the same one only its
 //! file system knows, so [`super::walk`] asks that, by the name as the list spells it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde::{Deserialize, Deserializer};
-
-use super::PlanError;
-
-const FILE: &str = "policy/obeyed-files.json";
-const TEXT: &str = include_str!("../../policy/obeyed-files.json");
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    #[serde(rename = "about")]
-    _about: String,
-    entries: Vec<Entry>,
-}
+use std::path::Path;
 
 /// One thing that is run or obeyed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct Entry {
     /// Its name, or the last parts of its path.
-    pub(crate) path: PathBuf,
+    pub(crate) path: &'static str,
     /// All below it counts too.
-    #[serde(default)]
     pub(crate) tree: bool,
-    #[serde(default)]
-    except_below: Option<String>,
+    except_below: Option<&'static str>,
     /// Why it counts.
-    #[serde(deserialize_with = "shared")]
-    pub(crate) reason: Arc<str>,
-}
-
-fn shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
-    String::deserialize(deserializer).map(Arc::from)
+    pub(crate) reason: &'static str,
 }
 
 impl Entry {
     /// Whether it counts in a directory.
     pub(crate) fn counts_in(&self, directory: &Path) -> bool {
-        self.except_below.as_ref().is_none_or(|except| {
+        self.except_below.is_none_or(|except| {
             directory
                 .components()
-                .all(|part| part.as_os_str() != except.as_str())
+                .all(|part| part.as_os_str() != except)
         })
     }
 }
 
-/// The list.
-#[derive(Debug)]
-pub(crate) struct Obeyed {
-    by_first: BTreeMap<OsString, Vec<Entry>>,
-    /// Each first part, folded, as it is spelled.
-    spelled: BTreeMap<String, OsString>,
-    /// The lengths and first letters of these: hardly any name of a large directory has them.
-    shapes: BTreeSet<(usize, u8)>,
+/// `policy/obeyed-files.json`, sorted to be searched.
+struct Obeyed {
+    /// The lengths and first letters of the names: hardly any name of a large directory has them.
+    shapes: &'static [(usize, u8)],
+    /// Each first part, folded, with the entries that begin with it.
+    names: &'static [(&'static str, &'static [Entry])],
 }
 
-impl Obeyed {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// [`PlanError::Data`], which a test rules out.
-    pub(crate) fn read() -> Result<Self, PlanError> {
-        let data: Data =
-            serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
-        let mut by_first: BTreeMap<OsString, Vec<Entry>> = BTreeMap::new();
-        for entry in data.entries {
-            let first = entry.path.iter().next().unwrap_or_default().to_owned();
-            by_first.entry(first).or_default().push(entry);
-        }
-        let spelled: BTreeMap<String, OsString> = by_first
-            .keys()
-            .map(|name| (folded(name), name.clone()))
-            .collect();
-        let shapes = spelled.keys().filter_map(|name| shape(name.as_bytes()));
-        Ok(Self {
-            shapes: shapes.collect(),
-            by_first,
-            spelled,
-        })
-    }
+static OBEYED: Obeyed = include!(concat!(env!("OUT_DIR"), "/obeyed.rs"));
 
-    /// The entries whose paths begin with a name, or with one that a file system which folds
-    /// letter case may take it for: that file system is to be asked then.
-    pub(crate) fn beginning(&self, name: &OsStr) -> &[Entry] {
-        if name.is_ascii()
-            && shape(name.as_bytes()).is_none_or(|shape| !self.shapes.contains(&shape))
-        {
-            return &[];
-        }
-        let spelled = self.spelled.get(&folded(name));
-        spelled
-            .and_then(|name| self.by_first.get(name))
-            .map_or(&[], Vec::as_slice)
+/// The entries whose paths begin with a name, or with one that a file system which folds letter
+/// case may take it for: that file system is to be asked then.
+pub(crate) fn beginning(name: &OsStr) -> &'static [Entry] {
+    let known = |shape| OBEYED.shapes.binary_search(&shape).is_ok();
+    if name.is_ascii() && !shape(name.as_bytes()).is_some_and(known) {
+        return &[];
     }
+    let folded = folded(name);
+    let names = OBEYED.names;
+    let found = names.binary_search_by_key(&folded.as_str(), |(known, _)| known);
+    let found = found.ok().and_then(|at| names.get(at));
+    found.map_or(&[], |(_, entries)| entries)
 }
 
 fn shape(name: &[u8]) -> Option<(usize, u8)> {
@@ -138,23 +87,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_data_is_sound() {
-        let obeyed = Obeyed::read().unwrap();
-        let mut seen = BTreeSet::new();
-        for entry in obeyed.by_first.values().flatten() {
-            assert!(entry.path.is_relative() && entry.path.iter().count() < 3);
-            assert!(!entry.reason.is_empty(), "{:?}", entry.path);
-            assert!(
-                seen.insert(folded(entry.path.as_os_str())),
-                "{:?}",
-                entry.path
-            );
+    fn each_name_of_the_list_is_found() {
+        for (name, entries) in OBEYED.names {
+            assert_eq!(folded(OsStr::new(name)), *name);
+            assert_eq!(beginning(OsStr::new(name)).len(), entries.len());
+            for entry in *entries {
+                let first = Path::new(entry.path).iter().next().unwrap();
+                assert_eq!(folded(first), *name);
+                assert_eq!(beginning(first).len(), entries.len(), "{entry:?}");
+            }
         }
-        assert_eq!(
-            obeyed.spelled.len(),
-            obeyed.by_first.len(),
-            "one spelling each"
-        );
         for named in [
             ".mcp.json",
             ".claude",
@@ -175,13 +117,12 @@ mod tests {
             ".husky",
             ".github",
         ] {
-            assert!(!obeyed.beginning(OsStr::new(named)).is_empty(), "{named}");
+            assert!(!beginning(OsStr::new(named)).is_empty(), "{named}");
         }
     }
 
     #[test]
     fn other_spellings_are_doubts_and_other_names_are_not() {
-        let obeyed = Obeyed::read().unwrap();
         for (name, doubt) in [
             (".mcp.json", true),
             (".MCP.json", true),
@@ -192,15 +133,14 @@ mod tests {
             ("Makefile", false),
             (".vscod\u{e9}", false),
         ] {
-            let entries = obeyed.beginning(OsStr::new(name));
+            let entries = beginning(OsStr::new(name));
             assert_eq!(!entries.is_empty(), doubt, "{name:?}");
         }
     }
 
     #[test]
     fn scripts_of_installed_packages_are_not_the_persons() {
-        let obeyed = Obeyed::read().unwrap();
-        let [package] = obeyed.beginning(OsStr::new("package.json")) else {
+        let [package] = beginning(OsStr::new("package.json")) else {
             panic!("one entry");
         };
         assert!(package.counts_in(Path::new("")) && package.counts_in(Path::new("a/b")));

@@ -5,16 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use super::PlanError;
-
-const FILE: &str = "policy/sensitive-directories.json";
-const TEXT: &str = include_str!("../../policy/sensitive-directories.json");
-
 /// What makes a place sensitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     /// Keys, passwords, tokens: neither written nor brought along by an installation.
     Secrets,
@@ -22,38 +14,58 @@ enum Holds {
     Code,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A path of the data.
+enum Spelled {
+    /// Below each home.
+    AtHome(&'static str),
+    /// Absolute.
+    Whole(&'static str),
+}
+
+impl Spelled {
+    /// Where it lies for a person with these homes.
+    fn each(&self, homes: &[PathBuf], found: impl FnMut(PathBuf)) {
+        match self {
+            Self::AtHome(rest) => homes.iter().map(|home| home.join(rest)).for_each(found),
+            Self::Whole(path) => [path].into_iter().map(PathBuf::from).for_each(found),
+        }
+    }
+}
+
+struct Listed {
+    path: Spelled,
+    holds: Holds,
+    reason: &'static str,
+}
+
+#[derive(Debug)]
+struct Name {
+    name: &'static str,
+    holds: Holds,
+    reason: &'static str,
+}
+
+struct Data {
+    places: &'static [Listed],
+    names: &'static [Name],
+    system: &'static [(Spelled, &'static str)],
+    shared: &'static [(Spelled, &'static str)],
+}
+
+/// `policy/sensitive-directories.json`, in its order.
+static DATA: Data = include!(concat!(env!("OUT_DIR"), "/places.rs"));
+
+#[derive(Clone, Debug)]
 struct Place {
     path: PathBuf,
     holds: Holds,
-    reason: String,
+    reason: &'static str,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Name {
-    name: String,
-    holds: Holds,
-    reason: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 struct Tree {
     path: PathBuf,
-    reason: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    #[serde(rename = "about")]
-    _about: String,
-    places: Vec<Place>,
-    names: Vec<Name>,
-    system: Vec<Tree>,
-    shared: Vec<Tree>,
+    reason: &'static str,
 }
 
 /// The places of one person on this machine.
@@ -61,7 +73,9 @@ struct Data {
 pub(crate) struct Places {
     homes: Vec<PathBuf>,
     state: Vec<PathBuf>,
-    data: Data,
+    places: Vec<Place>,
+    system: Vec<Tree>,
+    shared: Vec<Tree>,
 }
 
 impl Places {
@@ -69,47 +83,41 @@ impl Places {
     /// user database, where keys lie whatever `HOME` says) and state directory (each spelling
     /// that counts). `leads_to` says where a path leads through its links, if anywhere; both
     /// spellings of a place count then.
-    ///
-    /// # Errors
-    /// [`PlanError::Data`], which a test rules out.
     pub(crate) fn new(
         homes: &[PathBuf],
         state: &[PathBuf],
         leads_to: impl Fn(&Path) -> Option<PathBuf>,
-    ) -> Result<Self, PlanError> {
-        let mut data: Data =
-            serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
-        let here = |path: &Path| match path.strip_prefix("~") {
-            Ok(rest) => homes.iter().map(|home| home.join(rest)).collect(),
-            Err(_) => vec![path.to_owned()],
-        };
-        for place in std::mem::take(&mut data.places) {
-            for path in here(&place.path) {
+    ) -> Self {
+        let mut places = Vec::with_capacity(DATA.places.len());
+        for Listed {
+            path,
+            holds,
+            reason,
+        } in DATA.places
+        {
+            path.each(homes, |path| {
                 let leads = leads_to(&path).filter(|leads| *leads != path);
-                data.places
-                    .extend(leads.into_iter().chain([path]).map(|path| Place {
-                        path,
-                        ..place.clone()
-                    }));
+                places.extend(leads.into_iter().chain([path]).map(|path| Place {
+                    path,
+                    holds: *holds,
+                    reason,
+                }));
+            });
+        }
+        let trees = |list: &'static [(Spelled, &'static str)]| {
+            let mut trees = Vec::with_capacity(list.len());
+            for (path, reason) in list {
+                path.each(homes, |path| trees.push(Tree { path, reason }));
             }
-        }
-        for list in [&mut data.system, &mut data.shared] {
-            *list = std::mem::take(list)
-                .into_iter()
-                .flat_map(|tree| {
-                    let reason = tree.reason;
-                    here(&tree.path).into_iter().map(move |path| Tree {
-                        path,
-                        reason: reason.clone(),
-                    })
-                })
-                .collect();
-        }
-        Ok(Self {
+            trees
+        };
+        Self {
             homes: homes.to_vec(),
             state: state.to_vec(),
-            data,
-        })
+            places,
+            system: trees(DATA.system),
+            shared: trees(DATA.shared),
+        }
     }
 
     /// Whether a path is the state directory or lies in it.
@@ -136,22 +144,17 @@ impl Places {
         if self.in_state(dir) || self.above_all(dir) {
             return Some("it is the state directory, or lies above or in it".to_owned());
         }
-        if let Some(tree) = self.data.shared.iter().find(|tree| dir == tree.path) {
+        if let Some(tree) = self.shared.iter().find(|tree| dir == tree.path) {
             return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
         }
-        if let Some(tree) = self
-            .data
-            .system
-            .iter()
-            .find(|tree| dir.starts_with(&tree.path))
-        {
+        if let Some(tree) = self.system.iter().find(|tree| dir.starts_with(&tree.path)) {
             return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
         }
         let overlap = |place: &&Place| dir.starts_with(&place.path) || place.path.starts_with(dir);
-        if let Some(place) = self.data.places.iter().find(overlap) {
+        if let Some(place) = self.places.iter().find(overlap) {
             return Some(format!("{} holds {}", shown(&place.path), place.reason));
         }
-        self.named(dir)
+        Self::named(dir)
             .map(|name| format!("a directory named {} holds {}", name.name, name.reason))
     }
 
@@ -171,8 +174,8 @@ impl Places {
         !self.above_all(dir)
             && !Self::no_place_for_programs(dir)
             && !self.in_state(dir)
-            && !self.data.shared.iter().any(|tree| dir == tree.path)
-            && !self.data.places.iter().any(secrets)
+            && !self.shared.iter().any(|tree| dir == tree.path)
+            && !self.places.iter().any(secrets)
     }
 
     /// Whether what surrounds a program may be granted whole although nothing says what it is:
@@ -184,27 +187,22 @@ impl Places {
 
     /// What secrets a path holds or lies among, if any: `--read` names it at the question.
     #[must_use]
-    pub(crate) fn secrets(&self, path: &Path) -> Option<&str> {
+    pub(crate) fn secrets(&self, path: &Path) -> Option<&'static str> {
         let overlap = |place: &&Place| {
             place.holds == Holds::Secrets
                 && (path.starts_with(&place.path) || place.path.starts_with(path))
         };
-        let place = self
-            .data
-            .places
-            .iter()
-            .find(overlap)
-            .map(|place| place.reason.as_str());
-        let name = || self.named(path).filter(|name| name.holds == Holds::Secrets);
-        place.or_else(|| name().map(|name| name.reason.as_str()))
+        let place = self.places.iter().find(overlap).map(|place| place.reason);
+        let name = || Self::named(path).filter(|name| name.holds == Holds::Secrets);
+        place.or_else(|| name().map(|name| name.reason))
     }
 
-    fn named(&self, path: &Path) -> Option<&Name> {
+    fn named(path: &Path) -> Option<&'static Name> {
         let is = |name: &Name| {
             path.components()
-                .any(|part| part.as_os_str().eq_ignore_ascii_case(&name.name))
+                .any(|part| part.as_os_str().eq_ignore_ascii_case(name.name))
         };
-        self.data.names.iter().find(|name| is(name))
+        DATA.names.iter().find(|name| is(name))
     }
 }
 
@@ -222,23 +220,6 @@ mod tests {
             &["/home/u/.supervisor".into(), "/data/state".into()],
             leads,
         )
-        .unwrap()
-    }
-
-    #[test]
-    fn the_data_is_sound() {
-        let data: Data = serde_json::from_str(TEXT).unwrap();
-        let paths = data.places.iter().map(|place| (&place.path, &place.reason));
-        let trees = data
-            .system
-            .iter()
-            .chain(&data.shared)
-            .map(|tree| (&tree.path, &tree.reason));
-        let mut seen = std::collections::BTreeSet::new();
-        for (path, reason) in paths.chain(trees) {
-            assert!(path.is_absolute() || path.starts_with("~"), "{path:?}");
-            assert!(!reason.is_empty() && seen.insert(path.clone()), "{path:?}");
-        }
     }
 
     #[test]

@@ -54,9 +54,9 @@ pub(crate) fn named(stdio: &Stdio) -> Vec<(PathBuf, ReadReason)> {
 /// `--dir`, nothing that another recorded path covers.
 ///
 /// # Errors
-/// [`PlanError::NotUtf8`] where a link leads to a path that cannot be kept; [`PlanError::Data`].
+/// [`PlanError::NotUtf8`] where a link leads to a path that cannot be kept.
 pub(crate) fn recorded(stdio: &Stdio, person: &Person) -> Result<Vec<Read>, PlanError> {
-    let places = facts::places(person)?;
+    let places = facts::places(person);
     let dir = stdio.dir.as_ref().map(AbsolutePath::as_path);
     let inside = |path: &Path| dir.is_some_and(|dir| path.starts_with(dir));
     let hidden = |path: &Path| {
@@ -128,7 +128,7 @@ pub(crate) fn flag(
     dir: Option<&Path>,
     person: &Person,
 ) -> Result<Option<Read>, PlanError> {
-    let places = facts::places(person)?;
+    let places = facts::places(person);
     let fact = look_at(&cwd.join(path), &places)?;
     if dir.is_some_and(|dir| fact.path.starts_with(dir)) {
         return Ok(None);
@@ -140,11 +140,8 @@ pub(crate) fn flag(
 }
 
 /// What secrets a path holds or lies among, to be named at the question about a `--read`.
-///
-/// # Errors
-/// [`PlanError::Data`].
-pub(crate) fn secrets(path: &Path, person: &Person) -> Result<Option<String>, PlanError> {
-    Ok(facts::places(person)?.secrets(path).map(str::to_owned))
+pub(crate) fn secrets(path: &Path, person: &Person) -> Option<&'static str> {
+    facts::places(person).secrets(path)
 }
 
 /// What recorded reads are now, in their order.

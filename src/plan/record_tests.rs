@@ -212,7 +212,7 @@ fn flags_are_kept_absolute_or_refused() {
 fn recorded_reads_are_looked_at_again() {
     let home = Home::new();
     let file = home.file("docs/key", "");
-    let places = facts::places(&home.1).unwrap();
+    let places = facts::places(&home.1);
     let look = |why| {
         look(
             &[Read {

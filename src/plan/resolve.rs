@@ -1,7 +1,5 @@
 //! From a declaration and what this machine says to a plan. Pure.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::certificates::Certificates;
@@ -117,8 +115,7 @@ fn names(stdio: &Stdio, facts: &HostFacts) -> Result<Vec<PathBuf>, PlanError> {
     let mut names: Vec<_> = names.into_iter().map(PathBuf::into_os_string).collect();
     names.sort_unstable();
     names.dedup();
-    let system: BTreeSet<&OsStr> = grants::system_names()?.collect();
-    names.retain(|name| !system.contains(name.as_os_str()));
+    names.retain(|name| !grants::is_system_name(name));
     Ok(names.into_iter().map(PathBuf::from).collect())
 }
 
@@ -168,7 +165,7 @@ fn runner_variables(
     let Some(runner) = runner::recognise(&stdio.argv()) else {
         return Ok(Vec::new());
     };
-    let Some(given) = given::of(&runner)? else {
+    let Some(given) = given::of(&runner) else {
         return Ok(Vec::new());
     };
     let (home, ours) = (text(home)?, given::names(stdio));

@@ -5,33 +5,28 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::grants::{self, Look};
 use super::links::open;
-use super::{Grant, PlanError, System, grants};
+use super::{Grant, System};
 
 /// The system's places that are here, followed. What others may not read is left out.
-///
-/// # Errors
-/// [`PlanError::Data`].
-pub(crate) fn look_up() -> Result<System, PlanError> {
+pub(crate) fn look_up() -> System {
     let mut system = System::default();
-    let places = grants::system_places()?;
-    let patterns = places.iter().filter_map(|place| pattern(&place.path));
-    let patterned = patterns.map(|(directory, _)| directory).collect();
     let mut listed = BTreeMap::new();
-    for place in places {
-        for path in expand(&place.path, &patterned, &mut listed) {
-            let Ok((followed, held)) = open(&path) else {
-                continue;
+    for place in grants::system_places() {
+        each(place.path, place.look, &mut listed, |path| {
+            let Ok((followed, held)) = open(path) else {
+                return;
             };
             let path = followed.resolved;
             let Ok(found) = held.metadata() else {
-                continue;
+                return;
             };
             if open_to_others(&found) && path.to_str().is_some() {
                 system.links.extend(followed.links);
@@ -39,50 +34,44 @@ pub(crate) fn look_up() -> Result<System, PlanError> {
                 system.grants.push(Grant {
                     path,
                     rights: place.rights,
-                    reason: place.reason.clone(),
+                    reason: place.reason.to_owned(),
                 });
+            }
+        });
+    }
+    system
+}
+
+/// The names in each directory with a pattern that was listed; `None` where it could not be.
+type Listed<'a> = BTreeMap<&'a str, Option<BTreeSet<OsString>>>;
+
+/// Finds a path of the data, unless it is known not to be here, or all that its pattern stands for.
+/// A directory with a pattern is listed, once, and then asked for no name that it lacks.
+fn each<'a>(path: &str, look: Look<'a>, listed: &mut Listed<'a>, mut found: impl FnMut(&Path)) {
+    match look {
+        Look::Asked => found(Path::new(path)),
+        Look::Listed(directory, name) => {
+            let names = names(directory, listed);
+            if names.is_none_or(|names| names.contains(OsStr::new(name))) {
+                found(Path::new(path));
+            }
+        }
+        Look::Pattern(directory, start) => {
+            let names = names(directory, listed).into_iter().flatten();
+            for name in names.filter(|name| name.as_bytes().starts_with(start.as_bytes())) {
+                found(&Path::new(directory).join(name));
             }
         }
     }
-    Ok(system)
 }
 
-/// A pattern of the data: a directory, and how a name in it begins.
-fn pattern(path: &Path) -> Option<(&Path, &str)> {
-    let start = path.file_name()?.to_str()?.strip_suffix('*')?;
-    Some((path.parent()?, start))
-}
-
-/// A path of the data, unless it is known not to be here; one that ends in `*` stands for all that
-/// begin so. A directory with a pattern is listed, once, and then asked for no name that it lacks.
-fn expand(
-    path: &Path,
-    patterned: &BTreeSet<&Path>,
-    listed: &mut BTreeMap<PathBuf, Option<BTreeSet<OsString>>>,
-) -> Vec<PathBuf> {
-    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-        return vec![path.to_owned()];
-    };
-    if !patterned.contains(parent) {
-        return vec![path.to_owned()];
-    }
-    let start = pattern(path).map(|(_, start)| start);
+fn names<'a, 'l>(directory: &'a str, listed: &'l mut Listed<'a>) -> Option<&'l BTreeSet<OsString>> {
     let list = || {
-        let entries = fs::read_dir(parent).ok()?;
+        let entries = fs::read_dir(directory).ok()?;
         let names = entries.map(|entry| Some(entry.ok()?.file_name()));
-        names.collect::<Option<BTreeSet<_>>>()
+        names.collect()
     };
-    let names = listed.entry(parent.to_owned()).or_insert_with(list);
-    match (start, names) {
-        (Some(start), Some(names)) => {
-            let begins = |name: &&OsString| name.as_bytes().starts_with(start.as_bytes());
-            let found = names.iter().filter(begins);
-            found.map(|name| parent.join(name)).collect()
-        }
-        (Some(_), None) => Vec::new(),
-        (None, Some(names)) if !names.contains(name) => Vec::new(),
-        (None, _) => vec![path.to_owned()],
-    }
+    listed.entry(directory).or_insert_with(list).as_ref()
 }
 
 pub(super) fn open_to_others(found: &fs::Metadata) -> bool {
@@ -100,18 +89,29 @@ mod tests {
         for name in ["java-17", "java-21", "passwd"] {
             fs::write(base.path().join(name), "").unwrap();
         }
-        let missing = base.path().join("not/here");
-        let patterned = BTreeSet::from([base.path(), missing.as_path()]);
+        let (here, missing) = (base.path().to_str().unwrap(), "/not/here");
         let mut listed = BTreeMap::new();
-        let mut expanded = |path: PathBuf| expand(&path, &patterned, &mut listed);
-        let at = |name: &str| base.path().join(name);
-        assert_eq!(expanded(at("java*")), [at("java-17"), at("java-21")]);
-        assert_eq!(expanded(at("passwd")), [at("passwd")]);
-        assert!(expanded(at("shadow")).is_empty());
+        let mut paths = |path: &str, look| {
+            let mut paths = Vec::new();
+            each(path, look, &mut listed, |path| {
+                paths.push(path.to_str().unwrap().to_owned());
+            });
+            paths
+        };
+        let at = |name: &str| format!("{here}/{name}");
+        assert_eq!(
+            paths(&at("java*"), Look::Pattern(here, "java")),
+            [at("java-17"), at("java-21")]
+        );
+        let listed = |name| Look::Listed(here, name);
+        assert_eq!(paths(&at("passwd"), listed("passwd")), [at("passwd")]);
+        assert!(paths(&at("shadow"), listed("shadow")).is_empty());
         // What cannot be listed is asked, name by name; what has no pattern is not listed.
-        assert!(expanded(missing.join("x*")).is_empty());
-        assert_eq!(expanded(missing.join("x")), [missing.join("x")]);
-        let other = PathBuf::from("/usr");
-        assert_eq!(expanded(other.clone()), [other]);
+        assert!(paths("/not/here/x*", Look::Pattern(missing, "x")).is_empty());
+        assert_eq!(
+            paths("/not/here/x", Look::Listed(missing, "x")),
+            ["/not/here/x"]
+        );
+        assert_eq!(paths("/usr", Look::Asked), ["/usr"]);
     }
 }

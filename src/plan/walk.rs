@@ -17,7 +17,7 @@ use std::time::Instant;
 use super::git;
 use super::held::{Held, Kind, Led, Opened, kind};
 use super::identity::Stat;
-use super::obeyed::{Entry, Obeyed};
+use super::obeyed::{self, Entry};
 use crate::text;
 
 /// So many directories deep a writable directory is looked through.
@@ -29,9 +29,9 @@ const TICK: usize = 256;
 
 /// What to look for, and how far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task<'a> {
-    /// What programs obey, and links: `None` looks for repositories only.
-    pub(crate) obeyed: Option<&'a Obeyed>,
+pub(crate) struct Task {
+    /// What programs obey, and links; else repositories only.
+    pub(crate) obeyed: bool,
     /// The first repository, or the first thing that could not be looked at, ends the walk.
     pub(crate) first: bool,
     /// So many entries at most are looked at.
@@ -72,7 +72,7 @@ pub(crate) struct Seen {
     /// What a link under that name leads to, where it lies in the directory.
     pub(crate) behind: Option<Stat>,
     /// Why it counts.
-    pub(crate) reason: Arc<str>,
+    pub(crate) reason: &'static str,
 }
 
 /// What keeps a directory from being looked at whole.
@@ -102,7 +102,7 @@ impl fmt::Display for Missed {
 }
 
 /// Looks through the directory held, which lies at `place`.
-pub(crate) fn look(held: &Held, place: &Path, task: Task<'_>) -> Picture {
+pub(crate) fn look(held: &Held, place: &Path, task: Task) -> Picture {
     let mut walk = Walk {
         held,
         place,
@@ -135,28 +135,28 @@ struct Waiting {
     parent: Arc<Path>,
     name: OsString,
     depth: usize,
-    tree: Option<Arc<str>>,
+    tree: Option<&'static str>,
 }
 
 struct Walk<'a> {
     held: &'a Held,
     place: &'a Path,
-    task: Task<'a>,
+    task: Task,
     left: usize,
     waiting: VecDeque<Waiting>,
     /// Directories all in which counts, in lower case, with the reason.
-    trees: BTreeMap<OsString, Arc<str>>,
+    trees: BTreeMap<OsString, &'static str>,
     picture: Picture,
 }
 
 impl Walk<'_> {
-    fn next(&mut self) -> Option<(PathBuf, usize, Option<Arc<str>>)> {
+    fn next(&mut self) -> Option<(PathBuf, usize, Option<&'static str>)> {
         let waiting = self.waiting.pop_front()?;
         let at = waiting.parent.join(&waiting.name);
         let tree = waiting.tree.or_else(|| {
             self.trees
                 .get(&at.as_os_str().to_ascii_lowercase())
-                .cloned()
+                .copied()
         });
         Some((at, waiting.depth, tree))
     }
@@ -179,7 +179,7 @@ impl Walk<'_> {
         }
     }
 
-    fn directory(&mut self, at: &Path, depth: usize, tree: Option<Arc<str>>) -> io::Result<()> {
+    fn directory(&mut self, at: &Path, depth: usize, tree: Option<&'static str>) -> io::Result<()> {
         let Some(open) = self.held.open_inside(at)? else {
             return Ok(());
         };
@@ -206,10 +206,10 @@ impl Walk<'_> {
                 self.miss(Missed::Time);
                 return Ok(());
             }
-            if let Some(obeyed) = self.task.obeyed {
-                let entries = obeyed.beginning(name);
+            if self.task.obeyed {
+                let entries = obeyed::beginning(name);
                 candidates.extend(entries.iter().map(|entry| (entry, name.to_owned())));
-                if let Some(reason) = &tree {
+                if let Some(reason) = tree {
                     self.see(&open, at, Path::new(name), reason);
                 }
                 if kind == Kind::Link
@@ -219,7 +219,7 @@ impl Walk<'_> {
                 }
             }
             if kind == Kind::Directory && !(marked && name.eq_ignore_ascii_case(".git")) {
-                self.enter(&parent, name.to_owned(), depth, tree.clone());
+                self.enter(&parent, name.to_owned(), depth, tree);
             }
         }
         for (entry, name) in &candidates {
@@ -228,7 +228,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, parent: &Arc<Path>, name: OsString, depth: usize, tree: Option<Arc<str>>) {
+    fn enter(
+        &mut self,
+        parent: &Arc<Path>,
+        name: OsString,
+        depth: usize,
+        tree: Option<&'static str>,
+    ) {
         if depth >= DEPTH {
             self.miss(Missed::Depth);
             return;
@@ -243,20 +249,20 @@ impl Walk<'_> {
 
     /// Takes down an entry of the list where it stands in a directory. A file system that takes
     /// the name there for the one in the list says so itself: it is asked by the latter.
-    fn weigh(&mut self, open: &Opened, at: &Path, entry: &Entry, name: &OsStr) {
-        if !entry.counts_in(at) || !self.see(open, at, &entry.path, &entry.reason) || !entry.tree {
+    fn weigh(&mut self, open: &Opened, at: &Path, entry: &'static Entry, name: &OsStr) {
+        let path = Path::new(entry.path);
+        if !entry.counts_in(at) || !self.see(open, at, path, entry.reason) || !entry.tree {
             return;
         }
-        let rest: PathBuf = entry.path.iter().skip(1).collect();
-        for spelled in [entry.path.clone(), Path::new(name).join(rest)] {
+        let rest: PathBuf = path.iter().skip(1).collect();
+        for spelled in [path.to_owned(), Path::new(name).join(rest)] {
             let path = at.join(spelled).into_os_string();
-            self.trees
-                .insert(path.to_ascii_lowercase(), Arc::clone(&entry.reason));
+            self.trees.insert(path.to_ascii_lowercase(), entry.reason);
         }
     }
 
     /// Takes down something that is obeyed, where it is there.
-    fn see(&mut self, open: &Opened, at: &Path, path: &Path, reason: &Arc<str>) -> bool {
+    fn see(&mut self, open: &Opened, at: &Path, path: &Path, reason: &'static str) -> bool {
         let stat = if path.iter().count() == 1 {
             open.stat(path.as_os_str()).ok().flatten()
         } else {
@@ -275,7 +281,7 @@ impl Walk<'_> {
             stat: Stat::of(&stat),
             directory: kind(&stat) == Kind::Directory,
             behind,
-            reason: Arc::clone(reason),
+            reason,
         };
         // The nearest reason stands: `.vscode/mcp.json` is seen as a part of `.vscode` and by name.
         self.picture.obeyed.entry(whole).or_insert(seen);

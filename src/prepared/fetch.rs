@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::launch::home::Home;
 use crate::launch::{self, Explanation, LaunchError, Running, descendants};
 use crate::plan::runner::{self, given};
-use crate::plan::{Caches, Person, PlanError, RunRequest};
+use crate::plan::{Caches, Person, RunRequest};
 use crate::surface::error::Trouble;
 use crate::surface::read::{self, Once, Progress, Settings};
 use crate::why::cause::Cause;
@@ -72,39 +72,38 @@ pub(crate) struct Prepared {
 /// The places of a runner in its home; of another server the whole home.
 pub(super) struct Places {
     /// What is counted.
-    pub(super) keeps: Vec<String>,
-    trees: Vec<String>,
-    holds: Vec<String>,
+    pub(super) keeps: &'static [&'static str],
+    trees: &'static [&'static str],
+    holds: &'static [&'static str],
     /// Whose names are told.
-    pub(super) shows: Vec<String>,
+    pub(super) shows: &'static [&'static str],
     /// It can be told to fetch nothing.
     offline: bool,
 }
 
 impl Places {
-    fn of(explanation: &Explanation) -> Result<Self, PlanError> {
+    fn of(explanation: &Explanation) -> Self {
         let declared = &explanation.declared;
         let runner = runner::recognise(&declared.argv());
-        let given = match &runner {
-            Some(runner) => given::of(runner)?.map(|given| (runner, given)),
-            None => None,
-        };
-        Ok(match given {
+        let given = runner
+            .as_ref()
+            .and_then(|runner| Some((runner, given::of(runner)?)));
+        match given {
             Some((runner, given)) => Self {
-                keeps: given.keeps.clone(),
-                trees: given.trees.clone(),
-                holds: given.holds.clone(),
-                shows: given.shows.clone(),
+                keeps: given.keeps,
+                trees: given.trees,
+                holds: given.holds,
+                shows: given.shows,
                 offline: given.may_go_offline(runner, &given::names(declared)),
             },
             None => Self {
-                keeps: vec![String::new()],
-                trees: Vec::new(),
-                holds: Vec::new(),
-                shows: Vec::new(),
+                keeps: &[""],
+                trees: &[],
+                holds: &[],
+                shows: &[],
                 offline: false,
             },
-        })
+        }
     }
 }
 
@@ -198,7 +197,7 @@ struct Filling<'a> {
 impl<'a> Filling<'a> {
     /// Makes the home, removes what an interrupted prepare put together, and says that it begins.
     fn begin(state: &'a State, alias: &'a Alias, explanation: &Explanation) -> Result<Self, Error> {
-        let places = Places::of(explanation)?;
+        let places = Places::of(explanation);
         let (digest, home) = (explanation.digest.clone(), explanation.plan.home.clone());
         // Made here, so that the record can name it.
         let ids = explanation.lowered.ids;
@@ -220,7 +219,7 @@ impl<'a> Filling<'a> {
         let begun = |record: &Record| record.state == Standing::Begun;
         if filling.earlier.as_ref().is_some_and(begun) {
             let home = &filling.home;
-            tree::clear(home, &filling.places.trees).map_err(|error| look(alias, home, error))?;
+            tree::clear(home, filling.places.trees).map_err(|error| look(alias, home, error))?;
         }
         filling.write(Standing::Begun)?;
         Ok(filling)
@@ -238,7 +237,7 @@ impl<'a> Filling<'a> {
         offline: bool,
         interrupted: &AtomicBool,
     ) -> Result<Prepared, Error> {
-        let tree = tree::hashed(&self.home, &self.places.holds, tree::BYTES, interrupted);
+        let tree = tree::hashed(&self.home, self.places.holds, tree::BYTES, interrupted);
         let tree = tree.map_err(|error| match error.kind() {
             ErrorKind::Interrupted => self::interrupted(self.alias),
             _ => look(self.alias, &self.home, error),

@@ -72,7 +72,7 @@ pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// How much lies below these places of a home.
-pub(crate) fn size(home: &Path, places: &[String]) -> Size {
+pub(crate) fn size(home: &Path, places: &[&str]) -> Size {
     let mut size = Size::default();
     let counted = walk(home, places, |_, found| {
         size.add(found);
@@ -88,7 +88,7 @@ pub(crate) fn size(home: &Path, places: &[String]) -> Size {
 /// What is there cannot be read; [`ErrorKind::Interrupted`] where nobody waits any longer.
 pub(crate) fn hashed(
     home: &Path,
-    places: &[String],
+    places: &[&str],
     bytes: u64,
     interrupted: &AtomicBool,
 ) -> io::Result<Tree> {
@@ -135,11 +135,11 @@ fn is_passing(name: &OsStr) -> bool {
 /// Shows each entry below these places, links not followed. Whether all of them were.
 fn walk(
     home: &Path,
-    places: &[String],
+    places: &[&str],
     mut show: impl FnMut(&Path, &Metadata) -> io::Result<()>,
 ) -> io::Result<bool> {
     // A place that lies behind a link is another's.
-    let here = |place: &String| without_links(&home.join(place)).ok().flatten();
+    let here = |place: &&str| without_links(&home.join(place)).ok().flatten();
     let mut waiting: Vec<_> = places
         .iter()
         .filter_map(here)
@@ -209,7 +209,7 @@ fn hex(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn clear(home: &Path, places: &[String]) -> io::Result<()> {
+pub(crate) fn clear(home: &Path, places: &[&str]) -> io::Result<()> {
     for place in places {
         let path = home.join(place);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -226,7 +226,7 @@ pub(crate) fn clear(home: &Path, places: &[String]) -> io::Result<()> {
 
 /// The names that stand where these patterns say, below a home: a `*` in a part stands for any
 /// rest of it; a scope of npm's is followed by what is in it.
-pub(crate) fn names(home: &Path, patterns: &[String]) -> BTreeSet<String> {
+pub(crate) fn names(home: &Path, patterns: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for pattern in patterns {
         let mut places = vec![home.to_owned()];
@@ -284,11 +284,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn places(list: &[&str]) -> Vec<String> {
-        list.iter().map(|&place| place.to_owned()).collect()
-    }
-
-    fn whole(home: &Path, places: &[String]) -> io::Result<Tree> {
+    fn whole(home: &Path, places: &[&str]) -> io::Result<Tree> {
         hashed(home, places, BYTES, &AtomicBool::new(false))
     }
 
@@ -300,7 +296,7 @@ mod tests {
             fs::write(home.join(name), vec![0; CHUNK]).unwrap();
         }
         let bytes = 2 * u64::try_from(CHUNK).unwrap();
-        let read = |bytes, stopped| hashed(&home, &places(&[""]), bytes, &AtomicBool::new(stopped));
+        let read = |bytes, stopped| hashed(&home, &[""], bytes, &AtomicBool::new(stopped));
         let all = read(bytes, false).unwrap();
         assert!(all.sha256.is_some());
         let less = read(bytes - 1, false).unwrap();
@@ -319,7 +315,7 @@ mod tests {
         fs::write(base.path().join("secret"), "not counted").unwrap();
         symlink(base.path().join("secret"), package.join("link")).unwrap();
         symlink(base.path(), package.join("out")).unwrap();
-        let holds = places(&[".npm/_npx", ".missing"]);
+        let holds = [".npm/_npx", ".missing"];
         let first = whole(&home, &holds).unwrap();
         assert_eq!((first.files, first.bytes), (1, 3));
         assert_eq!(size(&home, &holds), Size { files: 1, bytes: 3 });
@@ -355,7 +351,7 @@ mod tests {
         fs::create_dir_all(other.join("_npx")).unwrap();
         fs::write(other.join("_npx/kept"), "x").unwrap();
         symlink(&other, home.join(".cache")).unwrap();
-        let all = places(&[".npm/_npx", ".cache/_npx"]);
+        let all = [".npm/_npx", ".cache/_npx"];
         assert_eq!(size(&home, &all), Size::default());
         clear(&home, &all).unwrap();
         assert!(other.join("_npx/kept").exists() && !home.join(".npm/_npx").exists());
@@ -378,11 +374,11 @@ mod tests {
         }
         let found = names(
             home,
-            &places(&[
+            &[
                 ".npm/_npx/*/node_modules/*",
                 ".cache/uv/wheels-v*/pypi/*",
                 ".cache/pipx/*/lib/*/site-packages/*.dist-info",
-            ]),
+            ],
         );
         let found: Vec<_> = found.iter().map(String::as_str).collect();
         assert_eq!(found, ["@scope/server", "idna", "mcp-1.0", "zod"]);

@@ -19,7 +19,7 @@ const SHARE: u32 = 20;
 pub(super) struct Watch<'a> {
     home: &'a Path,
     places: &'a Places,
-    counted: Vec<String>,
+    counted: Vec<&'static str>,
     waiting: &'a Waiting<'a>,
     seen: RefCell<Seen>,
 }
@@ -38,13 +38,13 @@ struct Seen {
 impl<'a> Watch<'a> {
     /// What lies there before it begins.
     pub(super) fn new(home: &'a Path, places: &'a Places, waiting: &'a Waiting<'a>) -> Self {
-        let mut counted = places.keeps.clone();
-        if !counted.iter().any(String::is_empty) {
-            counted.push("tmp".to_owned());
+        let mut counted = places.keeps.to_vec();
+        if !counted.iter().any(|place| place.is_empty()) {
+            counted.push("tmp");
         }
         let seen = Seen {
             size: tree::size(home, &counted),
-            names: tree::names(home, &places.shows),
+            names: tree::names(home, places.shows),
             ..Seen::default()
         };
         Self {
@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
         }
         let begun = Instant::now();
         let size = tree::size(self.home, &self.counted);
-        let names = tree::names(self.home, &self.places.shows);
+        let names = tree::names(self.home, self.places.shows);
         seen.next = since.saturating_add(begun.elapsed().saturating_mul(SHARE));
         if size != seen.size {
             seen.grew = since;

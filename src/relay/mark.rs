@@ -5,9 +5,6 @@
 //! template takes for such an end is broken up (`policy/template-tokens.json`). Only texts change: what a
 //! program reads stays as it is, and `_meta` says so.
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::gate::Gate;
@@ -16,7 +13,8 @@ use super::parts;
 use super::refused;
 use super::splice::{self, Edits, Member, members};
 
-const TOKENS: &str = include_str!("../../policy/template-tokens.json");
+/// `policy/template-tokens.json`: in small letters, the longest first. None begins with a letter.
+static TOKENS: &[&str] = include!(concat!(env!("OUT_DIR"), "/tokens.rs"));
 /// The member of `_meta` that says what was marked.
 const FLAG: &str = "supervisor/untrusted";
 /// Levels of a result that are looked into; content as the protocol has it needs six.
@@ -24,38 +22,19 @@ const DEEPEST: usize = 16;
 /// The text that takes the place of what lies deeper, or is none: what cannot be marked does not pass.
 const LEFT_OUT: &str = r#""supervisor left out what stood here: it cannot be marked as untrusted""#;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    #[serde(rename = "$comment")]
-    _comment: String,
-    tokens: Vec<String>,
-}
-
-/// In lower case, the longest first. A test reads them; without that file nothing is built.
-static LIST: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let data: Result<Data, _> = serde_json::from_str(TOKENS);
-    let mut tokens = data.map_or_else(|_| Vec::new(), |data| data.tokens);
-    for token in &mut tokens {
-        *token = token.to_ascii_lowercase();
-    }
-    tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
-    tokens
-});
-
 /// `text` without what a chat template would act on.
 fn neutral(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    let begins = |c: char| LIST.iter().any(|token| token.starts_with(c));
+    let begins = |c: char| TOKENS.iter().any(|token| token.starts_with(c));
     let mut out = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
         out.push(character);
-        // No token begins with a letter: the rest is not looked at for each.
+        // The rest is not looked at for each.
         if character.is_alphanumeric() || !begins(character) {
             continue;
         }
         let rest = lower.get(at..).unwrap_or_default();
-        if LIST.iter().any(|token| rest.starts_with(token.as_str())) {
+        if TOKENS.iter().any(|token| rest.starts_with(token)) {
             out.push(' ');
         }
     }

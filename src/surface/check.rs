@@ -4,12 +4,7 @@
 //! A help for the eye and no barrier: words can be chosen that no list knows. What it finds is
 //! pointed at, and refuses nothing.
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
-
 use super::canonical::{Item, Kind, Surface};
-use super::error::SurfaceError;
 use super::rows;
 use crate::text::is_printable;
 
@@ -20,30 +15,18 @@ const GAP: usize = 30;
 /// Words that `...` may stand for.
 const BETWEEN: usize = 4;
 
-static DATA: LazyLock<Option<Data>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../../policy/surface-check.json")).ok());
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    rules: Vec<Rule>,
-}
+/// `policy/surface-check.json`, in its order.
+static RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/check.rs"));
 
 /// One rule of the data.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 struct Rule {
-    id: String,
-    says: String,
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for who reads the data; a test wants it")
-    )]
-    reason: String,
+    id: &'static str,
+    says: &'static str,
     /// Words: `a|b` is either, `...` up to four of any.
-    phrases: Vec<String>,
+    phrases: &'static [&'static str],
     /// Parts of the text in lower case.
-    literals: Vec<String>,
+    literals: &'static [&'static str],
 }
 
 /// What else is declared here: names a server has no business with.
@@ -73,11 +56,8 @@ pub struct Finding {
 }
 
 /// Looks at every text; one finding for each rule and row.
-///
-/// # Errors
-/// [`SurfaceError::Check`]: a build whose data does not parse, which a test excludes.
-pub fn check(surface: &Surface, others: &Others) -> Result<Vec<Finding>, SurfaceError> {
-    let data = DATA.as_ref().ok_or(SurfaceError::Check)?;
+#[must_use]
+pub fn check(surface: &Surface, others: &Others) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut last = (Kind::Instructions, 0_usize);
     for item in surface.iter() {
@@ -89,7 +69,7 @@ pub fn check(surface: &Surface, others: &Others) -> Result<Vec<Finding>, Surface
         for (path, text) in rows::texts(item.item()) {
             let words = words(text);
             let own = Some(path.as_str()) == item.kind().key();
-            for rule in &data.rules {
+            for rule in RULES {
                 let others = (!own && rule.id == "names-others").then_some(others);
                 let hides = rule.id == "hides";
                 if let Some(excerpt) = rule.finds(text, &words, others, hides) {
@@ -98,7 +78,7 @@ pub fn check(surface: &Surface, others: &Others) -> Result<Vec<Finding>, Surface
                         number: last.1,
                         name: item.name().to_owned(),
                         path: path.clone(),
-                        says: rule.says.clone(),
+                        says: rule.says.to_owned(),
                         excerpt,
                     });
                 }
@@ -110,7 +90,7 @@ pub fn check(surface: &Surface, others: &Others) -> Result<Vec<Finding>, Surface
         (next.kind, next.number, &next.path, &next.says)
             == (before.kind, before.number, &before.path, &before.says)
     });
-    Ok(found)
+    found
 }
 
 impl Rule {

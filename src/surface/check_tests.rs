@@ -7,7 +7,7 @@ fn found(text: &str, others: &Others) -> Vec<String> {
     let surface = [Item::listed(Kind::Tool, tool).unwrap()]
         .into_iter()
         .collect();
-    let findings = check(&surface, others).unwrap();
+    let findings = check(&surface, others);
     assert!(findings.iter().all(|finding| finding.number == 1));
     findings.into_iter().map(|finding| finding.says).collect()
 }
@@ -75,20 +75,6 @@ fn names_have_a_budget() {
         .collect();
     assert_eq!(names, [64, 65, 66]);
     assert_eq!(long_names(&surface, "w").len(), 0);
-}
-
-#[test]
-fn the_data_reads() {
-    let data = DATA.as_ref().unwrap();
-    assert_eq!(data.rules.len(), 4);
-    for rule in &data.rules {
-        assert!(
-            rule.literals
-                .iter()
-                .all(|part| *part == part.to_lowercase())
-        );
-        assert!(!rule.reason.is_empty());
-    }
 }
 
 proptest! {

@@ -114,9 +114,6 @@ pub enum SurfaceError {
         /// Why.
         why: FurtherError,
     },
-    /// The data of the check.
-    #[error("policy/surface-check.json does not parse")]
-    Check,
 }
 
 impl SurfaceError {
@@ -126,16 +123,14 @@ impl SurfaceError {
         match self {
             Self::Unread { .. } => "surface-unread",
             Self::Further { .. } => "check-failed",
-            Self::Check => "bad-data",
         }
     }
 
-    /// 126: nothing was approved. 125 where our own data does not read.
+    /// 126: nothing was approved.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unread { .. } | Self::Further { .. } => REFUSED,
-            Self::Check => crate::error::FAILED,
         }
     }
 
@@ -147,7 +142,6 @@ impl SurfaceError {
                 "supervisor approve {} --surface   # starts it and asks again",
                 text::word(alias.as_str())
             )),
-            Self::Check => None,
         }
     }
 }

@@ -207,7 +207,7 @@ pub async fn read(
 fn discover(unread: Option<&SurfaceError>) -> Option<Discover> {
     match unread {
         None => Some(Discover::Answers),
-        Some(SurfaceError::Check | SurfaceError::Further { .. }) => None,
+        Some(SurfaceError::Further { .. }) => None,
         Some(SurfaceError::Unread { trouble, .. }) => match trouble {
             Trouble::Refused { .. } => Some(Discover::Refuses),
             Trouble::Mute { .. } => Some(Discover::Silent),

@@ -25,7 +25,7 @@ fn seen(items: &[(Kind, Value)]) -> Seen {
 }
 
 fn page(seen: &Seen, before: Option<&Surface>) -> String {
-    let findings = check(&seen.surface, &Others::default()).unwrap();
+    let findings = check(&seen.surface, &Others::default());
     let long = long_names(&seen.surface, "weather");
     let diff = before.map(|before| diff(before, &seen.surface));
     let page = Page {

@@ -125,7 +125,7 @@ pub(crate) fn report(
         declaration: declarations.get(&explanation.alias)?,
         explanation,
         others: declarations.writable_but_by(&explanation.alias),
-        places: facts::places(person)?,
+        places: facts::places(person),
     };
     let Rerun { told, trace } = rerun;
     let (trace, unseen) = match trace {

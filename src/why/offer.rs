@@ -54,7 +54,7 @@ impl Offer<'_> {
         } else {
             self.search_path()
         };
-        let found = facts::gather(stdio, &path, self.person, system::look_up()?.grants)?;
+        let found = facts::gather(stdio, &path, self.person, system::look_up().grants)?;
         let home = resolve::home(&digest::launch(&changed.server), &found);
         resolve::resolve(home, stdio, &found, &self.others)?;
         Ok(())

@@ -15,6 +15,7 @@
 mod support;
 
 mod attack;
+mod built_data;
 mod categories;
 mod cli_aliases;
 mod cli_commands;

@@ -6,59 +6,45 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::OnceLock;
-
-use serde::Deserialize;
 
 use super::{Runner, recognise};
 use crate::declaration::{EnvName, Stdio};
-use crate::plan::PlanError;
-
-const FILE: &str = "policy/grants/runners.json";
-const TEXT: &str = include_str!("../../../policy/grants/runners.json");
 
 /// What runners of one kind get.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct Given {
-    names: Vec<String>,
-    variables: Vec<Variable>,
+    names: &'static [&'static str],
+    variables: &'static [Variable],
     /// Settings of the machine that it reads.
-    #[serde(default)]
     pub(crate) settings: Option<Settings>,
     /// Its caches, below the private home.
-    pub(crate) keeps: Vec<String>,
+    pub(crate) keeps: &'static [&'static str],
     /// What is put together of them, and is made anew where that was interrupted.
-    pub(crate) trees: Vec<String>,
+    pub(crate) trees: &'static [&'static str],
     /// What of it is hashed.
-    pub(crate) holds: Vec<String>,
+    pub(crate) holds: &'static [&'static str],
     /// Where the names of what is fetched appear.
-    pub(crate) shows: Vec<String>,
+    pub(crate) shows: &'static [&'static str],
 }
 
 /// Where the settings of a runner lie, and by which key they name certificates.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct Settings {
     /// Absolute; `{prefix}` stands for what surrounds the `bin` of what runs.
-    pub(crate) files: Vec<String>,
+    pub(crate) files: &'static [&'static str],
     /// The key.
-    pub(crate) certificates: String,
+    pub(crate) certificates: &'static str,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 struct Variable {
-    name: EnvName,
-    value: String,
+    name: &'static str,
+    value: &'static str,
     when: When,
-    #[serde(rename = "reason")]
-    _reason: String,
 }
 
 /// Which runs get a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
     Prepared,
@@ -68,13 +54,8 @@ enum When {
     Unlocked,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Data {
-    #[serde(rename = "about")]
-    _about: String,
-    runners: Vec<Given>,
-}
+/// `policy/grants/runners.json`, in its order.
+static RUNNERS: &[Given] = include!(concat!(env!("OUT_DIR"), "/runners.rs"));
 
 /// How far a prepare came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,33 +80,20 @@ pub(crate) struct Ground<'a> {
     pub(crate) locked: Option<bool>,
 }
 
-fn data() -> Result<&'static [Given], PlanError> {
-    static DATA: OnceLock<Vec<Given>> = OnceLock::new();
-    if let Some(data) = DATA.get() {
-        return Ok(data);
-    }
-    let data: Data =
-        serde_json::from_str(TEXT).map_err(|source| PlanError::Data { file: FILE, source })?;
-    Ok(DATA.get_or_init(|| data.runners))
-}
-
 /// What a runner gets, if anything.
-///
-/// # Errors
-/// [`PlanError::Data`], which a test rules out.
-pub(crate) fn of(runner: &Runner) -> Result<Option<&'static Given>, PlanError> {
-    let known = |given: &&Given| given.names.iter().any(|name| name == runner.name);
-    Ok(data()?.iter().find(known))
+pub(crate) fn of(runner: &Runner) -> Option<&'static Given> {
+    RUNNERS
+        .iter()
+        .find(|given| given.names.contains(&runner.name))
 }
 
-/// The names that a declaration's runner may get: part of the digest. Data that does not parse
-/// gives nothing, and then nothing starts ([`of`]).
+/// The names that a declaration's runner may get: part of the digest.
 #[must_use]
 pub(crate) fn names(stdio: &Stdio) -> BTreeSet<EnvName> {
     let runner = recognise(&stdio.argv());
     let given = runner
         .as_ref()
-        .and_then(|runner| Some((runner, of(runner).ok()??)));
+        .and_then(|runner| Some((runner, of(runner)?)));
     let Some((runner, given)) = given else {
         return BTreeSet::new();
     };
@@ -133,16 +101,16 @@ pub(crate) fn names(stdio: &Stdio) -> BTreeSet<EnvName> {
     given
         .variables
         .iter()
-        .filter(|variable| variable.may_be_given(runner) && !is_named(&named, &variable.name))
-        .map(|variable| variable.name.clone())
+        .filter(|variable| variable.may_be_given(runner) && !is_named(&named, variable.name))
+        .map(|variable| EnvName::known(variable.name))
         .collect()
 }
 
 /// Whether the declaration names it: npm takes its variables in either case.
-fn is_named(named: &BTreeSet<EnvName>, name: &EnvName) -> bool {
+fn is_named(named: &BTreeSet<EnvName>, name: &str) -> bool {
     named
         .iter()
-        .any(|known| known.as_str().eq_ignore_ascii_case(name.as_str()))
+        .any(|known| known.as_str().eq_ignore_ascii_case(name))
 }
 
 impl Variable {
@@ -185,12 +153,12 @@ impl Given {
         let given = self
             .variables
             .iter()
-            .filter(move |variable| ours.contains(&variable.name));
+            .filter(move |variable| ours.contains(&EnvName::known(variable.name)));
         given
             .filter(move |variable| variable.is_given(runner, ground))
             .map(move |variable| {
                 let value = variable.value.replace("{home}", ground.home);
-                (variable.name.clone(), value)
+                (EnvName::known(variable.name), value)
             })
     }
 
@@ -199,7 +167,7 @@ impl Given {
         self.variables.iter().any(|variable| {
             variable.when == When::Offline
                 && variable.may_be_given(runner)
-                && ours.contains(&variable.name)
+                && ours.contains(&EnvName::known(variable.name))
         })
     }
 }
@@ -229,17 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn the_data_parses_names_runners_that_are_known_and_gives_reasons() {
-        for given in data().unwrap() {
-            for name in &given.names {
+    fn the_data_names_runners_that_are_known() {
+        for given in RUNNERS {
+            for name in given.names {
                 let known = super::super::known::RUNNERS.iter();
-                assert!(known.clone().any(|known| known.name == name), "{name}");
-            }
-            for variable in &given.variables {
-                assert!(!variable._reason.is_empty() && !variable.value.is_empty());
-            }
-            for place in given.keeps.iter().chain(&given.trees).chain(&given.holds) {
-                assert!(!place.starts_with('/') && !place.contains(".."), "{place}");
+                assert!(known.clone().any(|known| known.name == *name), "{name}");
             }
         }
     }
@@ -279,7 +241,7 @@ mod tests {
                 cached,
                 locked,
             };
-            let given = of(&runner).unwrap().unwrap();
+            let given = of(&runner).unwrap();
             given
                 .variables(&runner, &ours, ground)
                 .map(|(name, value)| format!("{name}={value}"))
