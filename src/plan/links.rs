@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use nix::errno::Errno;
@@ -101,10 +102,13 @@ pub(crate) fn open(path: &Path) -> io::Result<(Followed, File)> {
 /// # Errors
 /// It leads nowhere, or not as far as to a link.
 pub(crate) fn without_links(path: &Path) -> io::Result<Option<(PathBuf, File)>> {
-    if path.components().any(|part| part == Component::ParentDir) {
+    let plain = if is_plain(path) {
+        path.to_owned()
+    } else if path.components().any(|part| part == Component::ParentDir) {
         return Ok(None);
-    }
-    let plain: PathBuf = path.components().collect();
+    } else {
+        path.components().collect()
+    };
     let how = OpenHow::new()
         .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
@@ -114,6 +118,13 @@ pub(crate) fn without_links(path: &Path) -> io::Result<Option<(PathBuf, File)>> 
         // A link, or a kernel that does not know the question.
         Err(_) => Ok(None),
     }
+}
+
+/// Whether a path is surely spelled as [`Path::components`] would spell it anew, which takes longer.
+fn is_plain(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    let doubtful = |pair: &[u8]| pair == b"//" || pair == b"/.";
+    bytes.starts_with(b"/") && !bytes.ends_with(b"/") && !bytes.windows(2).any(doubtful)
 }
 
 /// The names and `..` of a path; `.` and `/` move nowhere.
@@ -204,6 +215,20 @@ mod tests {
         );
         assert!(follow(Path::new("relative")).is_err());
         assert!(open(Path::new("relative")).is_err());
+    }
+
+    #[test]
+    fn plain_paths_are_those_with_one_spelling() {
+        for path in [
+            "/", "/a/", "/a//b", "/a/./b", "/a/../b", "/a/.", "/.a", "a", "",
+        ] {
+            assert!(!is_plain(Path::new(path)), "{path}");
+        }
+        for path in ["/a", "/a/b", "/a/b.c", "/a/b..c"] {
+            assert!(is_plain(Path::new(path)), "{path}");
+            let again: PathBuf = Path::new(path).components().collect();
+            assert_eq!(again.as_os_str(), path);
+        }
     }
 
     #[test]
