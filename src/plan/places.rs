@@ -3,6 +3,7 @@
 //! The lists are data in `policy/sensitive-directories.json`; where their links lead is asked
 //! by the caller.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What makes a place sensitive.
@@ -23,12 +24,44 @@ enum Spelled {
 }
 
 impl Spelled {
-    /// Where it lies for a person with these homes.
-    fn each(&self, homes: &[PathBuf], found: impl FnMut(PathBuf)) {
+    /// Where it lies for a person with these homes. The data is spelled plainly.
+    fn each(&self, homes: &[Plain], found: impl FnMut(Plain)) {
         match self {
-            Self::AtHome(rest) => homes.iter().map(|home| home.join(rest)).for_each(found),
-            Self::Whole(path) => [path].into_iter().map(PathBuf::from).for_each(found),
+            Self::AtHome(rest) => {
+                let below = homes.iter().map(|home| Plain(home.0.join(rest)));
+                below.for_each(found);
+            }
+            Self::Whole(path) => [path]
+                .map(|path| Plain(path.into()))
+                .into_iter()
+                .for_each(found),
         }
+    }
+}
+
+/// A path that is spelled plainly, to be compared by its bytes: part by part, as paths are, it
+/// takes many times as long, and each start compares with all of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Plain(PathBuf);
+
+impl Plain {
+    fn of(path: &Path) -> Self {
+        Self(path.components().collect())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_os_str().as_bytes()
+    }
+
+    /// Whether it is another path or lies below it.
+    fn lies_in(&self, other: &Self) -> bool {
+        self.lies_in_bytes(other.bytes())
+    }
+
+    fn lies_in_bytes(&self, other: &[u8]) -> bool {
+        let whole = other.last().is_none_or(|last| *last == b'/');
+        let rest = self.bytes().strip_prefix(other);
+        rest.is_some_and(|rest| whole || rest.first().is_none_or(|next| *next == b'/'))
     }
 }
 
@@ -57,14 +90,14 @@ static DATA: Data = include!(concat!(env!("OUT_DIR"), "/places.rs"));
 
 #[derive(Clone, Debug)]
 struct Place {
-    path: PathBuf,
+    path: Plain,
     holds: Holds,
     reason: &'static str,
 }
 
 #[derive(Clone, Debug)]
 struct Tree {
-    path: PathBuf,
+    path: Plain,
     reason: &'static str,
 }
 
@@ -88,6 +121,7 @@ impl Places {
         state: &[PathBuf],
         leads_to: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Self {
+        let plain: Vec<Plain> = homes.iter().map(|home| Plain::of(home)).collect();
         let mut places = Vec::with_capacity(DATA.places.len());
         for Listed {
             path,
@@ -95,8 +129,9 @@ impl Places {
             reason,
         } in DATA.places
         {
-            path.each(homes, |path| {
-                let leads = leads_to(&path).filter(|leads| *leads != path);
+            path.each(&plain, |path| {
+                let leads = leads_to(&path.0).map(|leads| Plain::of(&leads));
+                let leads = leads.filter(|leads| *leads != path);
                 places.extend(leads.into_iter().chain([path]).map(|path| Place {
                     path,
                     holds: *holds,
@@ -107,7 +142,7 @@ impl Places {
         let trees = |list: &'static [(Spelled, &'static str)]| {
             let mut trees = Vec::with_capacity(list.len());
             for (path, reason) in list {
-                path.each(homes, |path| trees.push(Tree { path, reason }));
+                path.each(&plain, |path| trees.push(Tree { path, reason }));
             }
             trees
         };
@@ -144,36 +179,39 @@ impl Places {
         if self.in_state(dir) || self.above_all(dir) {
             return Some("it is the state directory, or lies above or in it".to_owned());
         }
+        let dir = Plain::of(dir);
         if let Some(tree) = self.shared.iter().find(|tree| dir == tree.path) {
-            return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
+            return Some(format!("{} holds {}", shown(&tree.path.0), tree.reason));
         }
-        if let Some(tree) = self.system.iter().find(|tree| dir.starts_with(&tree.path)) {
-            return Some(format!("{} holds {}", shown(&tree.path), tree.reason));
+        if let Some(tree) = self.system.iter().find(|tree| dir.lies_in(&tree.path)) {
+            return Some(format!("{} holds {}", shown(&tree.path.0), tree.reason));
         }
-        let overlap = |place: &&Place| dir.starts_with(&place.path) || place.path.starts_with(dir);
+        let overlap = |place: &&Place| dir.lies_in(&place.path) || place.path.lies_in(&dir);
         if let Some(place) = self.places.iter().find(overlap) {
-            return Some(format!("{} holds {}", shown(&place.path), place.reason));
+            return Some(format!("{} holds {}", shown(&place.path.0), place.reason));
         }
-        Self::named(dir)
+        Self::named(&dir)
             .map(|name| format!("a directory named {} holds {}", name.name, name.reason))
     }
 
     /// Whether a path lies where the system keeps no programs: settings, devices, processes,
     /// sockets. Nothing there is granted whole, whatever `PATH` or a program's place says.
-    fn no_place_for_programs(path: &Path) -> bool {
+    fn no_place_for_programs(path: &Plain) -> bool {
         ["/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/var/run"]
             .iter()
-            .any(|tree| path.starts_with(tree))
+            .any(|tree| path.lies_in_bytes(tree.as_bytes()))
     }
 
     /// Whether a directory that a person or `PATH` names may be granted to be read and executed
     /// whole: it is none that others share, no home, and holds no secrets.
     #[must_use]
     pub(crate) fn may_be_whole(&self, dir: &Path) -> bool {
-        let secrets = |place: &Place| place.holds == Holds::Secrets && place.path.starts_with(dir);
-        !self.above_all(dir)
-            && !Self::no_place_for_programs(dir)
-            && !self.in_state(dir)
+        if self.above_all(dir) || self.in_state(dir) {
+            return false;
+        }
+        let dir = Plain::of(dir);
+        let secrets = |place: &Place| place.holds == Holds::Secrets && place.path.lies_in(&dir);
+        !Self::no_place_for_programs(&dir)
             && !self.shared.iter().any(|tree| dir == tree.path)
             && !self.places.iter().any(secrets)
     }
@@ -188,19 +226,20 @@ impl Places {
     /// What secrets a path holds or lies among, if any: `--read` names it at the question.
     #[must_use]
     pub(crate) fn secrets(&self, path: &Path) -> Option<&'static str> {
+        let path = Plain::of(path);
         let overlap = |place: &&Place| {
             place.holds == Holds::Secrets
-                && (path.starts_with(&place.path) || place.path.starts_with(path))
+                && (path.lies_in(&place.path) || place.path.lies_in(&path))
         };
         let place = self.places.iter().find(overlap).map(|place| place.reason);
-        let name = || Self::named(path).filter(|name| name.holds == Holds::Secrets);
+        let name = || Self::named(&path).filter(|name| name.holds == Holds::Secrets);
         place.or_else(|| name().map(|name| name.reason))
     }
 
-    fn named(path: &Path) -> Option<&'static Name> {
+    fn named(path: &Plain) -> Option<&'static Name> {
         let is = |name: &Name| {
-            path.components()
-                .any(|part| part.as_os_str().eq_ignore_ascii_case(name.name))
+            let mut parts = path.bytes().split(|byte| *byte == b'/');
+            parts.any(|part| part.eq_ignore_ascii_case(name.name.as_bytes()))
         };
         DATA.names.iter().find(|name| is(name))
     }
@@ -209,6 +248,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn places() -> Places {
         let leads = |path: &Path| {
@@ -306,5 +346,15 @@ mod tests {
         assert!(!places.may_be_brought_along(Path::new("/home/u/.config/x")));
         assert!(!places.may_be_brought_along(Path::new("/srv/u/.docker/cli")));
         assert!(places.may_be_brought_along(Path::new("/home/u/tool")));
+    }
+
+    proptest! {
+        #[test]
+        fn plain_paths_compare_as_paths_do(one in "[./ab]{0,8}", other in "[./ab]{0,8}") {
+            let (one, other) = (Path::new(&one), Path::new(&other));
+            let (plain, above) = (Plain::of(one), Plain::of(other));
+            prop_assert_eq!(plain.lies_in(&above), one.starts_with(other));
+            prop_assert_eq!(plain == above, one == other);
+        }
     }
 }
