@@ -46,9 +46,7 @@ pub(super) fn inside(
     let program = hold_program(spec)?;
     let ruleset = ruleset.finish().at(Step::Grants)?;
     apply::limit(&spec.rules.limits).at(Step::Limits)?;
-    if let Some(namespaces) = &spec.rules.namespaces {
-        apply::limit_processes(namespaces.processes).at(Step::Limits)?;
-    }
+    apply::limit_processes(spec.namespaces()?.processes).at(Step::Limits)?;
     ruleset::enforce(ruleset).at(Step::Landlock)?;
     progress.wait(Stage::Closed)?;
     execute(spec, &program, bounding_set_empty, status)

@@ -25,7 +25,7 @@ use super::linux::lend::Lent;
 use super::linux::mount::{self, Root};
 use super::linux::{apply, capabilities, entry};
 use super::orders::Taker;
-use super::progress::{self, Stage};
+use super::progress::{self, Stage, Tell};
 use super::shim::{At, Status, failed};
 use super::spec::{Begin, Begun, Common, Failed, Go, Ids, Report, Spec, Step};
 
@@ -88,6 +88,18 @@ fn begin(
     Ok(Some((root, null)))
 }
 
+/// Puts in place what every server has, and takes the orders; nothing where there are none.
+fn furnish(root: &mut Root, orders: &mut Taker) -> Result<Option<Spec>, Failed> {
+    root.begin().at(Step::Mounts)?;
+    capabilities::drop_bounding_set().at(Step::Capabilities)?;
+    let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
+        return Ok(None);
+    };
+    root.furnish(found, || orders.descriptor())
+        .at(Step::Mounts)?;
+    orders.next::<Spec>().at(Step::Spec)
+}
+
 /// Runs the first process; the exit code of the server's main one, or what failed.
 pub(super) fn init(
     entered: Entered,
@@ -98,32 +110,44 @@ pub(super) fn init(
     let Some((mut root, null)) = begin(&entered, &mut orders, status)? else {
         return Ok(0);
     };
-    root.begin().at(Step::Mounts)?;
-    capabilities::drop_bounding_set().at(Step::Capabilities)?;
-    let Some(found) = orders.next::<Common>().at(Step::Spec)? else {
+    let Some(spec) = furnish(&mut root, &mut orders)? else {
         // It was asked for no more than this.
-        return Ok(0);
-    };
-    root.furnish(found, || orders.descriptor())
-        .at(Step::Mounts)?;
-    let Some(spec) = orders.next::<Spec>().at(Step::Spec)? else {
         return Ok(0);
     };
     let lent = lent(&spec, &mut orders)?;
     // The one that made the namespaces has ended by now, and the supervisor is the parent.
     apply::die_with_parent().at(Step::ParentDeath)?;
     alive(status)?;
-    let Some(namespaces) = &spec.rules.namespaces else {
-        return Err(failed(Step::Spec, "orders without namespaces"));
-    };
-    root.hold(namespaces, lent, spec.dir.as_ref())
+    root.hold(spec.namespaces()?, lent, spec.dir.as_ref())
         .at(Step::Mounts)?;
-    let (progress, mut tell) = progress::pair().at(Step::Stage)?;
+    let (progress, tell) = progress::pair().at(Step::Stage)?;
     let Some(main) = safe_fork::fork().at(Step::Stage)? else {
         drop((tell, orders));
         return exec::inside(&spec, &root, progress, status).map(|never| match never {});
     };
     drop(progress);
+    let Some(signals) = finish((root, spec), (tell, orders), status, &null)? else {
+        return Ok(0);
+    };
+    let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
+    let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;
+    if end_all().at(Step::Stage)? {
+        // Nothing of the server's runs any more: the supervisor need not wait for what follows, the
+        // kernel's taking down of the namespaces. It may be gone itself.
+        let _ = File::from(word).write_all(&[code]);
+    }
+    Ok(code)
+}
+
+/// Adds to the root what the orders name, enters and closes it, gives up what that took, and lets
+/// the one go that becomes the server; what is awaited from then on. Nothing where that is not to go.
+fn finish(
+    (mut root, spec): (Root, Spec),
+    (mut tell, mut orders): (Tell, Taker),
+    status: &mut Status,
+    null: &File,
+) -> Result<Option<SigSet>, Failed> {
+    let namespaces = spec.namespaces()?;
     root.finish(namespaces).at(Step::Mounts)?;
     mount::enter().at(Step::Mounts)?;
     tell.done(Stage::Entered)?;
@@ -137,20 +161,12 @@ pub(super) fn init(
     }
     let signals = awaited().at(Step::Signals)?;
     if orders.next::<Go>().at(Step::Spec)?.is_none() {
-        return Ok(0);
+        return Ok(None);
     }
     tell.done(Stage::Closed)?;
     status.let_go();
-    drop((spec, root, tell, orders));
-    apply::let_go_of_pipes(&null).at(Step::Stage)?;
-    let main = i32::try_from(main.pid()).map_err(|_| failed(Step::Stage, "no process id"))?;
-    let code = tend(Pid::from_raw(main), &signals).at(Step::Stage)?;
-    if end_all().at(Step::Stage)? {
-        // Nothing of the server's runs any more: the supervisor need not wait for what follows, the
-        // kernel's taking down of the namespaces. It may be gone itself.
-        let _ = File::from(word).write_all(&[code]);
-    }
-    Ok(code)
+    apply::let_go_of_pipes(null).at(Step::Stage)?;
+    Ok(Some(signals))
 }
 
 /// Ends every other process of the namespace; whether all are gone in a moment. What is not, the

@@ -9,6 +9,7 @@ use super::Mechanism;
 use super::linux::Linux;
 use super::linux::landlock::Right;
 use super::linux::links::Link;
+use super::linux::namespace::Namespaces;
 use super::linux::seccomp::Filter;
 use crate::plan::program::Stat;
 
@@ -143,6 +144,17 @@ pub struct Inode {
 }
 
 impl Spec {
+    /// The namespaces that the rules are for.
+    ///
+    /// # Errors
+    /// They are for none.
+    pub fn namespaces(&self) -> Result<&Namespaces, Failed> {
+        self.rules.namespaces.as_ref().ok_or_else(|| Failed {
+            step: Step::Spec,
+            why: "orders without namespaces".to_owned(),
+        })
+    }
+
     /// The mechanisms that are in force once every step is done that these orders ask for.
     pub fn mechanisms(&self) -> BTreeSet<Mechanism> {
         let mut set = BTreeSet::from([
