@@ -1,8 +1,9 @@
 //! The help, man page and completion of `run`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, FromArgMatches};
 
 use crate::declaration::{Alias, DigestPrefix};
 use crate::relay::filter::Pattern;
@@ -66,4 +67,57 @@ pub(crate) struct RunArgs {
     /// With --dry-run: print an object
     #[arg(long, requires = "dry_run")]
     pub(crate) json: bool,
+}
+
+impl RunArgs {
+    /// Reads its words, `run` first, without the definition of the other commands, which a start
+    /// need not wait for. `None` where they are not taken.
+    pub(crate) fn read(words: &[OsString]) -> Option<Self> {
+        Self::alias_alone(words).or_else(|| Self::defined(words))
+    }
+
+    fn defined(words: &[OsString]) -> Option<Self> {
+        let alone = Self::augment_args(clap::Command::new("run"));
+        let matches = alone.try_get_matches_from(words).ok()?;
+        Self::from_arg_matches(&matches).ok()
+    }
+
+    /// What the configuration of a host has, a server and no more: to define the rest takes longer
+    /// than to read a declaration.
+    fn alias_alone(words: &[OsString]) -> Option<Self> {
+        let [_, word] = words else { return None };
+        Some(Self {
+            alias: word.to_str()?.parse().ok()?,
+            digest: None,
+            only: Vec::new(),
+            ephemeral: false,
+            receipt: None,
+            receipt_fd: None,
+            dry_run: false,
+            json: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_alone_is_read_as_by_the_definition() {
+        for word in ["weather", "a-b_1", "help", "7"] {
+            let words = ["run", word].map(OsString::from);
+            let read = RunArgs::alias_alone(&words).map(|args| format!("{args:?}"));
+            assert!(read.is_some(), "{word}");
+            let defined = RunArgs::defined(&words).map(|args| format!("{args:?}"));
+            assert_eq!(read, defined, "{word}");
+        }
+        for word in ["", "-h", "--help", "a b", "--json"] {
+            let words = ["run", word].map(OsString::from);
+            assert!(RunArgs::alias_alone(&words).is_none(), "{word}");
+        }
+        let more = ["run", "weather", "--ephemeral"].map(OsString::from);
+        assert!(RunArgs::alias_alone(&more).is_none());
+        assert!(RunArgs::read(&more).is_some_and(|args| args.ephemeral));
+    }
 }

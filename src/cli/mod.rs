@@ -48,7 +48,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use args_add::AddArgs;
 use args_audit::{AuditAction, AuditArgs};
@@ -91,14 +91,9 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
         [_, command, rest @ ..] if command == crate::why::rerun::ROAD => {
             return crate::why::rerun::main(rest);
         }
-        // The same definition without that of the other commands, which a start need not wait
-        // for. What it does not take is said by the whole.
         [_, command @ ..] if command.first().is_some_and(|word| word == "run") => {
-            let alone = RunArgs::augment_args(clap::Command::new("run"));
-            let read = alone
-                .try_get_matches_from(command)
-                .and_then(|matches| RunArgs::from_arg_matches(&matches));
-            if let Ok(args) = read {
+            // What these do not take is said by the whole definition.
+            if let Some(args) = RunArgs::read(command) {
                 return run::run(&args, shim);
             }
         }
