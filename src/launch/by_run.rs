@@ -38,13 +38,10 @@ pub(super) fn runs(folder: &Folder, suffix: &str, kept: usize) -> Vec<(SystemTim
     found
 }
 
-/// How many files more than are kept lie in a folder before the oldest are removed: which they are is
-/// asked of each, and a host may wait for the end of a run.
-const SPARE: usize = 5;
-
-/// Removes the files of the oldest runs, so that so many are left, where there are some more.
+/// Removes the files of the oldest runs, so that so many are left.
 pub(super) fn drop_oldest(folder: &Folder, suffix: &str, kept: usize) {
-    if entries(folder, suffix).count() < kept.saturating_add(SPARE) {
+    // Which are the oldest is asked for only where there are more.
+    if entries(folder, suffix).count() <= kept {
         return;
     }
     for (_, old) in runs(folder, suffix, usize::MAX).into_iter().skip(kept) {
