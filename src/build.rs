@@ -131,6 +131,7 @@ fn takes_scripts() -> bool {
     let Ok(asked) = Command::new("cc").arg("-Wl,--version").output() else {
         return false;
     };
+    // Others say that they are compatible with the one of GNU, and are not in this.
     let said = String::from_utf8_lossy(&asked.stdout).into_owned();
-    said.contains("GNU ld") || said.contains("LLD")
+    said.starts_with("GNU ld") || said.contains("LLD ")
 }
