@@ -35,6 +35,7 @@ pub(super) fn inside(
     apply::not_dumpable().at(Step::Spec)?;
     // Of its own: what is sent to the group of the first process is not for it.
     apply::new_session().at(Step::Session)?;
+    root.bound(spec.namespaces()?).at(Step::Mounts)?;
     give_up(spec)?;
     let process = apply::own_status().at(Step::Signals)?;
     apply::reset_signals(&process).at(Step::Signals)?;

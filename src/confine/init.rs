@@ -151,7 +151,6 @@ fn finish(
     root.finish(namespaces).at(Step::Mounts)?;
     mount::enter().at(Step::Mounts)?;
     tell.done(Stage::Entered)?;
-    root.bound(namespaces).at(Step::Mounts)?;
     mount::closed(namespaces).at(Step::Mounts)?;
     exec::give_up(&spec)?;
     if spec.rules.ids.is_some() {

@@ -1,9 +1,7 @@
 //! The system calls that give privileges up: ids, groups, capabilities. As [`super::apply`].
 
 use nix::sys::prctl;
-use nix::unistd::{
-    Gid, Uid, geteuid, getgroups, getresgid, getresuid, setgroups, setresgid, setresuid,
-};
+use nix::unistd::{Gid, Uid, geteuid, getresgid, getresuid, setgroups, setresgid, setresuid};
 
 use super::apply::ApplyError;
 use crate::confine::spec::Ids;
@@ -21,7 +19,9 @@ pub fn become_unprivileged(ids: Ids) -> Result<(), ApplyError> {
         && groups.real == group
         && groups.effective == group
         && groups.saved == group;
-    if changed && getgroups()?.iter().all(|left| *left == group) {
+    // nix asks the settings of the machine how many there may be.
+    let left = rustix::process::getgroups().map_err(std::io::Error::from)?;
+    if changed && left.iter().all(|left| left.as_raw() == ids.group) {
         Ok(())
     } else {
         Err(ApplyError::Capabilities("root's ids stay".to_owned()))

@@ -14,7 +14,7 @@ use nix::mount::{MsFlags, mount};
 
 use super::apply::ApplyError;
 use super::mount::{NONE, TERMINALS};
-use super::mountinfo::{self, mounts};
+use super::mountinfo::{self, lacking, mounts};
 use super::namespace::Namespaces;
 use super::source::{Source, held_error};
 use super::way::inside;
@@ -116,8 +116,13 @@ fn close_from(at: &Path, flags: MsFlags, read_only: bool) -> Result<(), ApplyErr
 pub(super) fn open(namespaces: &Namespaces) -> io::Result<Vec<(PathBuf, MsFlags)>> {
     let lacks =
         |(mounted, flags): &(PathBuf, MsFlags)| !flags.contains(wanted(mounted, namespaces));
-    Ok(mounts()?.into_iter().filter(lacks).collect())
+    Ok(lacking(ALL)?.into_iter().filter(lacks).collect())
 }
+
+/// All that [`wanted`] may ask for.
+const ALL: MsFlags = MsFlags::MS_NOSUID
+    .union(MsFlags::MS_RDONLY)
+    .union(MsFlags::MS_NODEV);
 
 /// The flags that a mount of the server's must have: none gives privileges; none is written but
 /// those granted so, what is in memory, and the files of `/proc` that are its own processes';

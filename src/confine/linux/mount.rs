@@ -225,10 +225,11 @@ impl Root {
         above.any(|above| source.path.starts_with(above)) && namespaces.mounts(&source.path)
     }
 
-    /// Bounds what the namespaces may make, by settings of their own.
-    pub fn bound(&mut self, namespaces: &Namespaces) -> Result<(), ApplyError> {
-        let settings = self.settings.take();
-        let held = settings.ok_or_else(|| io::Error::other("no settings are held"))?;
+    /// Bounds what the namespaces may make, by settings of their own. Also where this root is not
+    /// entered yet.
+    pub fn bound(&self, namespaces: &Namespaces) -> Result<(), ApplyError> {
+        let held = self.settings.as_ref();
+        let held = held.ok_or_else(|| io::Error::other("no settings are held"))?;
         let settings = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         if let Some(bound) = namespaces.pid_max {
             bound_numbers(&settings.join("kernel/pid_max"), bound)?;

@@ -25,17 +25,28 @@ pub fn text() -> io::Result<String> {
 
 /// Every mount, in the order they were made: where it is, and its own flags.
 pub fn mounts() -> io::Result<Vec<(PathBuf, MsFlags)>> {
-    let text = text()?;
-    let parsed = |line: &str| {
+    read(&text()?, |_| true)
+}
+
+/// The same of those alone that have not all of these flags.
+pub fn lacking(wanted: MsFlags) -> io::Result<Vec<(PathBuf, MsFlags)>> {
+    read(&text()?, |flags| !flags.contains(wanted))
+}
+
+/// The mounts of a text whose flags are such. What is not such, most of them, is not read further.
+fn read(text: &str, such: impl Fn(MsFlags) -> bool) -> io::Result<Vec<(PathBuf, MsFlags)>> {
+    let mut found = Vec::new();
+    for line in text.lines() {
         let mut words = line.split(' ').skip(4);
-        Some((
-            PathBuf::from(unescaped(words.next()?)),
-            own_flags(words.next()?),
-        ))
-    };
-    text.lines()
-        .map(|line| parsed(line).ok_or_else(|| io::Error::other("mountinfo does not read")))
-        .collect()
+        let (Some(path), Some(options)) = (words.next(), words.next()) else {
+            return Err(io::Error::other("mountinfo does not read"));
+        };
+        let flags = own_flags(options);
+        if such(flags) {
+            found.push((PathBuf::from(unescaped(path)), flags));
+        }
+    }
+    Ok(found)
 }
 
 /// The flags of the mount that a path lies on. What the file system itself refuses counts too.
@@ -98,6 +109,20 @@ pub(super) fn unescaped(word: &str) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mounts_read_and_those_that_lack_a_flag() {
+        let text = "22 27 0:21 / /proc ro,nosuid,nodev,noexec,relatime - proc proc rw\n\
+                    23 27 0:22 / /a\\040b rw,nosuid - tmpfs tmpfs rw\n";
+        let closed = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        let open = (PathBuf::from("/a b"), MsFlags::MS_NOSUID);
+        let all = read(text, |_| true).unwrap();
+        assert_eq!(all.len(), 2);
+        assert!(all[0].1.contains(closed));
+        assert_eq!(all[1], open);
+        assert_eq!(read(text, |flags| !flags.contains(closed)).unwrap(), [open]);
+        assert!(read("22 27 0:21 / /proc", |_| true).is_err());
+    }
 
     #[test]
     fn paths_of_mountinfo_read() {
