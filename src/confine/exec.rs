@@ -41,8 +41,10 @@ pub(super) fn inside(
     apply::reset_signals(&process).at(Step::Signals)?;
     let bounding_set_empty = process.without_capabilities().at(Step::Capabilities)?;
     let ruleset = ruleset::begin(&spec.rules.landlock, |path| root.held(path)).at(Step::Grants)?;
-    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
+    // Waits here rather than after the filters: the first process waits for the kernel to let go of
+    // the old root, and that for a processor.
     progress.wait(Stage::Entered)?;
+    seccomp::install(&spec.rules.seccomp).at(Step::Seccomp)?;
     chdir(&spec.cwd).at(Step::Directory)?;
     let program = hold_program(spec)?;
     let ruleset = ruleset.finish().at(Step::Grants)?;
