@@ -181,12 +181,13 @@ pub(crate) fn prepare_with(
     let (declared, launch_digest) = (asked.declared, asked.launch_digest);
     let ids = ids(&launch_digest);
     let begin = enter::begin(&declared, ids);
+    // While it enters them.
+    let policy = policy::load::installed()?;
+    let cgroup = linux::cgroup::find();
     let begun = shim.begin(begin);
     let (grants, ground) = Ground::of(system::look_up())?;
     let begun = begun.and_then(|()| shim.ground(&ground));
     // What the shim does not wait for.
-    let policy = policy::load::installed()?;
-    let cgroup = linux::cgroup::find();
     let record = asked.approvals.record(&asked.digest);
     let search_path = search_path(&declared, record.and_then(Record::search_path));
     let mut facts = facts::gather(&declared, &search_path, person, grants)?;
