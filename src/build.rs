@@ -1,15 +1,17 @@
-//! How the program is linked: statically, and with what a run of a server uses in one place.
+//! Makes the tables of `policy/` ([`data`]), and says how the program is linked: statically, and with
+//! what a run of a server uses in one place.
 //!
-//! Statically where this machine has what that takes, the GNU C library's archive: `docs/performance.md` says what the dynamic loader would cost at each start, and
-//! nothing of the caller's (`LD_PRELOAD`) acts on a program that needs no loader.
+//! Statically where this machine has what that takes, the GNU C library's archive:
+//! `docs/performance.md` says what the dynamic loader would cost at each start, and nothing of the
+//! caller's (`LD_PRELOAD`) acts on a program that needs no loader.
 //!
 //! The compiler's own switch for it (`target-feature=+crt-static`) can be set for all crates
 //! only, and then no procedural macro builds. So the linker is told instead, for the program
 //! alone: the names of the libraries that the compiler passes to it are found first in a
 //! directory of ours, where they stand for the archives.
 //!
-//! In one place by a script for the linker, made of the list `src/order.txt`: the kernel maps sixteen
-//! pages around each that is touched, and what a run uses lay strewn over all of the program.
+//! In one place by a script for the linker, made of the list `src/order.txt`: the kernel maps
+//! sixteen pages around each that is touched, and what a run uses lay strewn over all of the program.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script asks the compiler and writes files"

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Host, TestContext, set_mode};
+use crate::support::{Host, TestContext, everybody, set_mode};
 
 #[test]
 fn s1_nothing_unapproved_starts() {
@@ -28,6 +28,34 @@ fn s1_nothing_unapproved_starts() {
         .replace("\"echo\"", "\"flood\"");
     fs::write(&file, text).unwrap();
     refused("changed");
+}
+
+/// The server has its process, its orders and its root by the time that the audit log is opened.
+#[test]
+fn s1_nothing_runs_before_it_can_be_recorded() {
+    for who in everybody() {
+        let context = TestContext::new(who);
+        let notes = context.make_directory("work/notes");
+        let flags = ["--dir", notes.to_str().unwrap()];
+        let probe = TestContext::program("fixture-probe");
+        context.approved("probe", &flags, &[&probe, "make-directory", "@made"]);
+        let (audit, aside) = (
+            context.path("home/.supervisor/audit"),
+            context.path("home/.supervisor/aside"),
+        );
+        if audit.exists() {
+            fs::rename(&audit, &aside).unwrap();
+        }
+        fs::write(&audit, "").unwrap();
+        for _ in 0..20 {
+            let output = context.run(&["run", "probe"]);
+            assert!(!output.status.success(), "{who:?}: {output:?}");
+            assert!(!notes.join("made").exists(), "{who:?}");
+        }
+        fs::remove_file(&audit).unwrap();
+        context.run(&["run", "probe"]);
+        assert!(notes.join("made").exists(), "{who:?}: nor with a record");
+    }
 }
 
 #[test]
