@@ -1,8 +1,10 @@
 //! Attacks on what starts at all: promise S1.
 
 use std::fs;
+use std::process::Command;
 
-use crate::support::{Host, TestContext, everybody, set_mode};
+use crate::attack::WITHOUT;
+use crate::support::{Host, TestContext, Who, everybody, set_mode};
 
 #[test]
 fn s1_nothing_unapproved_starts() {
@@ -34,28 +36,44 @@ fn s1_nothing_unapproved_starts() {
 #[test]
 fn s1_nothing_runs_before_it_can_be_recorded() {
     for who in everybody() {
-        let context = TestContext::new(who);
-        let notes = context.make_directory("work/notes");
-        let flags = ["--dir", notes.to_str().unwrap()];
-        let probe = TestContext::program("fixture-probe");
-        context.approved("probe", &flags, &[&probe, "make-directory", "@made"]);
-        let (audit, aside) = (
-            context.path("home/.supervisor/audit"),
-            context.path("home/.supervisor/aside"),
-        );
-        if audit.exists() {
-            fs::rename(&audit, &aside).unwrap();
-        }
-        fs::write(&audit, "").unwrap();
-        for _ in 0..20 {
-            let output = context.run(&["run", "probe"]);
-            assert!(!output.status.success(), "{who:?}: {output:?}");
-            assert!(!notes.join("made").exists(), "{who:?}");
-        }
-        fs::remove_file(&audit).unwrap();
-        context.run(&["run", "probe"]);
-        assert!(notes.join("made").exists(), "{who:?}: nor with a record");
+        unrecorded(who, &[], |context| context.supervisor(&["run", "probe"]));
     }
+}
+
+/// Likewise where the shim itself becomes the server.
+#[test]
+fn s1_nothing_runs_before_it_can_be_recorded_without_namespaces() {
+    unrecorded(Who::Ordinary, &WITHOUT, |context| {
+        context.without_namespaces(&["run", "probe"])
+    });
+}
+
+fn unrecorded(who: Who, flags: &[&str], run: impl Fn(&TestContext) -> Command) {
+    let context = TestContext::new(who);
+    let notes = context.make_directory("work/notes");
+    let flags = [&["--dir", notes.to_str().unwrap()], flags].concat();
+    let probe = TestContext::program("fixture-probe");
+    context.approved("probe", &flags, &[&probe, "make-directory", "@made"]);
+    let audit = context.path("home/.supervisor/audit");
+    if audit.exists() {
+        fs::rename(&audit, context.path("home/.supervisor/aside")).unwrap();
+    }
+    fs::write(&audit, "").unwrap();
+    for _ in 0..20 {
+        let output = run(&context).output().unwrap();
+        let said = crate::support::stderr(&output);
+        assert!(
+            !output.status.success() && said.contains("audit"),
+            "{who:?}: {said}"
+        );
+        assert!(!notes.join("made").exists(), "{who:?}");
+    }
+    fs::remove_file(&audit).unwrap();
+    let output = run(&context).output().unwrap();
+    assert!(
+        notes.join("made").exists(),
+        "{who:?}: nor with a record: {output:?}"
+    );
 }
 
 #[test]
