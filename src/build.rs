@@ -38,11 +38,15 @@ const ORDER: &str = "src/order.txt";
 /// What stands before the hash in a name that has one.
 const HASH: &str = "17h";
 
+/// What cargo says; nothing where it says nothing.
+fn says(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     data::write()?;
     println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rustc-check-cfg=cfg(linked_static)");
-    let says = |name: &str| env::var(name).unwrap_or_default();
     let native = says("TARGET") == says("HOST");
     if !native || says("CARGO_CFG_TARGET_OS") != "linux" || says("CARGO_CFG_TARGET_ENV") != "gnu" {
         return Ok(());
@@ -85,7 +89,6 @@ fn archive(name: &str) -> Option<String> {
 /// processor that the list was made on, where the linker takes such a script.
 fn place(out: &Path) -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={ORDER}");
-    let says = |name: &str| env::var(name).unwrap_or_default();
     let wanted = says("PROFILE") == "release" && says("CARGO_CFG_TARGET_ARCH") == "x86_64";
     if !wanted || !takes_scripts() {
         return Ok(());
@@ -124,10 +127,12 @@ fn place(out: &Path) -> Result<(), Box<dyn Error>> {
 /// Whether the linker is one that adds a script to its own: `lld`, or that of GNU. Not where another
 /// was chosen, whose ways nobody knows here.
 fn takes_scripts() -> bool {
-    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     println!("cargo::rerun-if-env-changed=RUSTFLAGS");
     println!("cargo::rerun-if-env-changed=CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER");
-    if env::var_os("RUSTC_LINKER").is_some() || flags.contains("link") {
+    let flags = env::var_os("CARGO_ENCODED_RUSTFLAGS");
+    // Flags that do not read may choose one.
+    let chosen = flags.is_some_and(|flags| flags.to_str().is_none_or(|text| text.contains("link")));
+    if chosen || env::var_os("RUSTC_LINKER").is_some() {
         return false;
     }
     let Ok(asked) = Command::new("cc").arg("-Wl,--version").output() else {
