@@ -1,6 +1,7 @@
 //! What is done when a run has ended: what the server left is told, and the receipt written.
 
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -8,11 +9,11 @@ use jiff::Timestamp;
 use super::render;
 use crate::confine::receipt::{Exit, Started};
 use crate::declaration::Alias;
+use crate::declaration::store::State;
 use crate::launch::receipts::{self, Named};
 use crate::launch::search::{HURRIED, Left, Search, UNHURRIED};
 use crate::launch::secrets::Hidden;
 use crate::launch::{Explanation, logs};
-use crate::plan::Person;
 use crate::plan::left::FileKind;
 use crate::relay::{self, Outcome};
 use crate::text;
@@ -28,18 +29,18 @@ pub(super) struct Record {
     search: Search,
     named: Named,
     hidden: Hidden,
-    /// Whose state directory keeps the receipt; nobody's where nothing is written there.
-    keeper: Option<Person>,
+    /// The state directory that keeps the receipt; none where nothing is written there.
+    keeper: Option<Rc<State>>,
 }
 
 impl Record {
     /// For a run of what was explained, which begins now.
-    pub(super) fn begin(explanation: &Explanation, person: Person, named: Named) -> Self {
+    pub(super) fn begin(explanation: &Explanation, named: Named) -> Self {
         Self {
             search: Search::of(explanation),
             named,
             hidden: Hidden::of(explanation),
-            keeper: (!explanation.ephemeral).then_some(person),
+            keeper: (!explanation.ephemeral).then(|| explanation.state()),
         }
     }
 
@@ -67,8 +68,7 @@ impl Record {
         let receipt = started.ended(ended, exit, left.recorded());
         let named = self.named.write(&receipt);
         let said = outcome.map(|outcome| self.hidden.hide(&outcome.tail));
-        let kept = self.keeper.map_or(Ok(()), |person| {
-            let state = receipts::keeper(&person)?;
+        let kept = self.keeper.map_or(Ok(()), |state| {
             let said = said.filter(|said| !said.is_empty());
             let kept = said.map_or(Ok(()), |said| {
                 logs::keep(&state, &receipt.digest, receipt.run, &said)

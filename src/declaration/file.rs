@@ -88,7 +88,8 @@ impl Folder {
         if stat.st_uid != geteuid().as_raw() {
             return Err(FileError::new(&self.path, Problem::Owner(stat.st_uid)));
         }
-        trust::no_access_list(&self.fd).map_err(|problem| FileError::new(&self.path, problem))?;
+        trust::no_access_list(&self.fd, true)
+            .map_err(|problem| FileError::new(&self.path, problem))?;
         if stat.st_mode & 0o777 == 0o700 {
             return Ok(false);
         }
@@ -103,16 +104,15 @@ impl Folder {
     /// A link, another user's, no directory.
     pub(crate) fn folder(&self, name: &str, make: bool) -> Result<Option<Self>, FileError> {
         let path = self.path.join(name);
-        if make {
-            match mkdirat(&self.fd, name, Mode::S_IRWXU) {
-                // Whatever the caller's umask takes away.
-                Ok(()) => fchmodat(&self.fd, name, Mode::S_IRWXU, FchmodatFlags::FollowSymlink)
-                    .map_err(|error| FileError::io(&path, "made", error))?,
-                Err(Errno::EEXIST) => {}
-                Err(error) => return Err(FileError::io(&path, "made", error)),
+        let open = || openat(&self.fd, name, READING, Mode::empty());
+        let opened = match open() {
+            Err(Errno::ENOENT) if make => {
+                self.make_folder(name)?;
+                open()
             }
-        }
-        let fd = match openat(&self.fd, name, READING, Mode::empty()) {
+            opened => opened,
+        };
+        let fd = match opened {
             Ok(fd) => fd,
             Err(Errno::ENOENT) => return Ok(None),
             Err(Errno::ENOTDIR | Errno::ELOOP) => {
@@ -123,6 +123,17 @@ impl Folder {
         let folder = Self { fd, path };
         folder.own()?;
         Ok(Some(folder))
+    }
+
+    fn make_folder(&self, name: &str) -> Result<(), FileError> {
+        let failed = |error| FileError::io(&self.path.join(name), "made", error);
+        match mkdirat(&self.fd, name, Mode::S_IRWXU) {
+            // Whatever the caller's umask takes away.
+            Ok(()) => fchmodat(&self.fd, name, Mode::S_IRWXU, FchmodatFlags::FollowSymlink)
+                .map_err(failed),
+            Err(Errno::EEXIST) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     fn why_no_folder(&self, name: &str) -> Problem {
@@ -165,6 +176,24 @@ impl Folder {
             .map_err(|error| fail(not_text(error)))
     }
 
+    /// Whether something stands under a name.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub(crate) fn has(&self, name: &str) -> Result<bool, FileError> {
+        Ok(self.stat(name)?.is_some())
+    }
+
+    /// When what stands under a name was written last, seconds and nanoseconds of the epoch; `None`
+    /// for nothing.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub(crate) fn written(&self, name: &str) -> Result<Option<(i64, i64)>, FileError> {
+        let stat = self.stat(name)?;
+        Ok(stat.map(|stat| (stat.st_mtime, stat.st_mtime_nsec)))
+    }
+
     /// Opens a file of ours; `None` where it is not there.
     pub(super) fn open_file(
         &self,
@@ -188,7 +217,7 @@ impl Folder {
         };
         let stat = fstat(&fd).map_err(|error| FileError::io(&path, "looked at", error))?;
         trust::file(&stat).map_err(fail)?;
-        trust::no_access_list(&fd).map_err(fail)?;
+        trust::no_access_list(&fd, false).map_err(fail)?;
         Ok(Some(fd))
     }
 

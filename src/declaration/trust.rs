@@ -50,9 +50,10 @@ pub(super) fn file(stat: &FileStat) -> Result<(), Problem> {
 }
 
 /// No access list stands on it. One that opens nothing now would with the next change of mode,
-/// and a default one opens what is made inside.
-pub(super) fn no_access_list(held: impl AsFd) -> Result<(), Problem> {
-    for list in ACCESS_LISTS {
+/// and a default one, which directories alone have, opens what is made inside.
+pub(super) fn no_access_list(held: impl AsFd, directory: bool) -> Result<(), Problem> {
+    let lists = if directory { 2 } else { 1 };
+    for list in ACCESS_LISTS.into_iter().take(lists) {
         match fgetxattr_query(held.as_fd(), list) {
             Ok(0) => {}
             Ok(_) => return Err(Problem::AccessList),

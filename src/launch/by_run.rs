@@ -1,64 +1,128 @@
 //! Folders of the state directory that hold a file for each of the last runs of a declaration:
-//! `<folder>/<first 16 digits of the digest>/<run><suffix>`.
-#![expect(clippy::disallowed_methods, reason = "lists what runs left")]
-
-use std::fs::{self, DirEntry};
-use std::time::SystemTime;
+//! `<folder>/<first 16 digits of the digest>/<run><suffix>`, mode 0600.
 
 use super::run_id::RunId;
 use crate::declaration::Digest;
-use crate::declaration::file::Folder;
+use crate::declaration::file::{FileError, Folder};
 use crate::declaration::store::{State, StoreError};
 
-/// The folder of a declaration, made where that is asked for; `None` where there is none.
-///
-/// # Errors
-/// It cannot be trusted, read or made.
-pub(super) fn folder(
-    state: &State,
-    name: &str,
-    digest: &Digest,
-    make: bool,
-) -> Result<Option<Folder>, StoreError> {
-    let all = state.folder().map(|folder| folder.folder(name, make));
-    match all.transpose()?.flatten() {
-        Some(all) => Ok(all.folder(digest.first_16(), make)?),
-        None => Ok(None),
+/// Files of one kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    /// What the folder is called.
+    pub(super) folder: &'static str,
+    /// How the names of its files end.
+    pub(super) suffix: &'static str,
+    /// So many of each declaration are kept.
+    pub(super) kept: usize,
+}
+
+impl Kind {
+    /// Keeps what is to be read of a run, in the place of the oldest. The disk is not waited for: a
+    /// host waits for our end, and after a power cut the last may be missing or empty.
+    ///
+    /// # Errors
+    /// The directory or a file in it cannot be trusted or written.
+    pub(super) fn keep(
+        self,
+        state: &State,
+        (digest, run): (&Digest, RunId),
+        text: &str,
+    ) -> Result<(), StoreError> {
+        let Some(folder) = self.folder(state, digest, true)? else {
+            return Ok(());
+        };
+        let locked = folder.lock()?;
+        let mut names = self.names(&folder)?;
+        // Which are the oldest is asked for only where one has to go.
+        let over = if names.len() < self.kept {
+            None
+        } else {
+            self.by_age(&folder, &mut names);
+            for old in names.drain(self.kept..) {
+                locked.remove(&old)?;
+            }
+            names.pop()
+        };
+        Ok(locked.add(&self.name(run), over.as_deref(), text)?)
+    }
+
+    /// What was kept of a declaration's last runs, the latest first: each with the name of its file.
+    ///
+    /// # Errors
+    /// The folder cannot be trusted or read.
+    pub(super) fn last(self, state: &State, digest: &Digest) -> Result<Vec<Kept>, StoreError> {
+        let Some(folder) = self.folder(state, digest, false)? else {
+            return Ok(Vec::new());
+        };
+        let mut names = self.names(&folder)?;
+        self.by_age(&folder, &mut names);
+        names.truncate(self.kept);
+        let kept = names.into_iter().filter_map(|name| {
+            let read = read(&folder, &name).transpose()?;
+            Some(Kept {
+                run: self.run(&name)?,
+                path: crate::text::path(&folder.path().join(name)),
+                text: read,
+            })
+        });
+        Ok(kept.collect())
+    }
+
+    /// The folder of a declaration, made where that is asked for; `None` where there is none.
+    fn folder(
+        self,
+        state: &State,
+        digest: &Digest,
+        make: bool,
+    ) -> Result<Option<Folder>, StoreError> {
+        let all = state
+            .folder()
+            .map(|folder| folder.folder(self.folder, make));
+        match all.transpose()?.flatten() {
+            Some(all) => Ok(all.folder(digest.first_16(), make)?),
+            None => Ok(None),
+        }
+    }
+
+    fn name(self, run: RunId) -> String {
+        format!("{run}{}", self.suffix)
+    }
+
+    /// Whose run a file is of. What has another name is not ours.
+    fn run(self, name: &str) -> Option<RunId> {
+        name.strip_suffix(self.suffix)?.parse().ok()
+    }
+
+    fn names(self, folder: &Folder) -> Result<Vec<String>, FileError> {
+        let mut names = folder.names()?;
+        names.retain(|name| self.run(name).is_some());
+        Ok(names)
+    }
+
+    /// The latest first; without those that are gone.
+    fn by_age(self, folder: &Folder, names: &mut Vec<String>) {
+        let written = |name: String| Some((folder.written(&name).ok()??, name));
+        let mut found: Vec<_> = names.drain(..).filter_map(written).collect();
+        found.sort_by(|a, b| b.cmp(a));
+        names.extend(found.into_iter().map(|(_, name)| name));
     }
 }
 
-/// The runs that have a file there, the latest first, at most so many. What has another name is not
-/// ours.
-pub(super) fn runs(folder: &Folder, suffix: &str, kept: usize) -> Vec<(SystemTime, RunId)> {
-    let mut found: Vec<(SystemTime, RunId)> = entries(folder, suffix)
-        .filter_map(|(entry, run)| Some((entry.metadata().ok()?.modified().ok()?, run)))
-        .collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found.truncate(kept);
-    found
+/// What was kept of one run.
+pub(super) struct Kept {
+    pub(super) run: RunId,
+    /// Where, as it is shown.
+    pub(super) path: String,
+    /// What it says; why it cannot be read.
+    pub(super) text: Result<String, FileError>,
 }
 
-/// Removes the files of the oldest runs, so that so many are left.
-pub(super) fn drop_oldest(folder: &Folder, suffix: &str, kept: usize) {
-    // Which are the oldest is asked for only where there are more.
-    if entries(folder, suffix).count() <= kept {
-        return;
+/// The text of a file, if it stands there still: one that has gone meanwhile is written over.
+fn read(folder: &Folder, name: &str) -> Result<Option<String>, FileError> {
+    let read = folder.read(name);
+    match folder.has(name)? {
+        true => read,
+        false => Ok(None),
     }
-    for (_, old) in runs(folder, suffix, usize::MAX).into_iter().skip(kept) {
-        // Another one removed it: as good.
-        let _ = fs::remove_file(folder.path().join(format!("{old}{suffix}")));
-    }
-}
-
-fn entries(folder: &Folder, suffix: &str) -> impl Iterator<Item = (DirEntry, RunId)> {
-    let entries = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-    entries.filter_map(move |entry| {
-        let run = entry
-            .file_name()
-            .to_str()?
-            .strip_suffix(suffix)?
-            .parse()
-            .ok()?;
-        Some((entry, run))
-    })
 }

@@ -4,30 +4,22 @@
 //! declaration: the end of its standard error and of what it wrote to standard output that was no
 //! message, at most 64 KiB, every character printable, the values it was given left out. How a
 //! run ended is in its receipt.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the room `launch` writes what a run left and lists it"
-)]
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 
-use nix::libc;
-
+use super::LaunchError;
+use super::by_run::{Kept, Kind};
 use super::run_id::RunId;
-use super::{LaunchError, by_run};
 use crate::declaration::Digest;
-use crate::declaration::file::{FileError, Problem};
 use crate::declaration::store::{State, StoreError};
 
-const FOLDER: &str = "logs";
-const SUFFIX: &str = ".log";
-/// So many runs of one declaration are kept.
-pub(crate) const KEPT: usize = 10;
+const LOGS: Kind = Kind {
+    folder: "logs",
+    suffix: ".log",
+    kept: 10,
+};
 
-/// Keeps what a server said in a run, and removes the oldest of its declaration. The disk is not
-/// waited for: a host may wait for our end.
+/// Keeps what a server said in a run, in the place of the oldest of its declaration.
 ///
 /// # Errors
 /// The directory or a file in it cannot be trusted or written.
@@ -37,29 +29,11 @@ pub(crate) fn keep(
     run: RunId,
     text: &str,
 ) -> Result<(), LaunchError> {
-    let kept = || -> Result<(), StoreError> {
-        let Some(folder) = by_run::folder(state, FOLDER, digest, true)? else {
-            return Ok(());
-        };
-        let _locked = folder.lock()?;
-        let path = folder.path().join(format!("{run}.log"));
-        // No other run is called so.
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path);
-        let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
-        let doing = "written";
-        written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        by_run::drop_oldest(&folder, SUFFIX, KEPT);
-        Ok(())
-    };
-    kept().map_err(|error| LaunchError::Log {
-        place: crate::text::path(&state.path().join(FOLDER)),
-        source: io::Error::other(error),
-    })
+    LOGS.keep(state, (digest, run), text)
+        .map_err(|error| LaunchError::Log {
+            place: crate::text::path(&state.path().join(LOGS.folder)),
+            source: io::Error::other(error),
+        })
 }
 
 /// What a server said in its last runs, the latest first.
@@ -67,14 +41,7 @@ pub(crate) fn keep(
 /// # Errors
 /// The directory or a file in it cannot be trusted or read.
 pub(crate) fn read(state: &State, digest: &Digest) -> Result<Vec<(RunId, String)>, StoreError> {
-    let Some(folder) = by_run::folder(state, FOLDER, digest, false)? else {
-        return Ok(Vec::new());
-    };
-    let mut texts = Vec::new();
-    for (_, run) in by_run::runs(&folder, SUFFIX, KEPT) {
-        if let Some(text) = folder.read(&format!("{run}.log"))? {
-            texts.push((run, text));
-        }
-    }
-    Ok(texts)
+    let last = LOGS.last(state, digest)?.into_iter();
+    let read = last.map(|Kept { run, text, .. }| Ok((run, text?)));
+    read.collect()
 }

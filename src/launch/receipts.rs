@@ -1,6 +1,6 @@
 //! Where receipts go: kept in the state directory, and to a file or descriptor of the caller's.
 //!
-//! `receipts/<first 16 digits of the digest>/<run>.json`, mode 0600, the last [`KEPT`] of each
+//! `receipts/<first 16 digits of the digest>/<run>.json`, mode 0600, the last twenty of each
 //! declaration. What the caller names is opened before the server starts, so that no server
 //! leads a write elsewhere, and that a run which could not be recorded does not begin.
 
@@ -17,20 +17,21 @@ use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::Serialize;
 
+use super::by_run::{Kept, Kind};
 use super::run_id::RunId;
-use super::{Explanation, LaunchError, by_run, descriptor};
+use super::{Explanation, LaunchError, descriptor};
 use crate::confine::receipt::{Receipt, Started};
 use crate::declaration::Digest;
-use crate::declaration::file::{FileError, Problem};
-use crate::declaration::store::{State, StoreError};
-use crate::plan::{Person, Source};
+use crate::declaration::store::State;
+use crate::plan::Source;
 use crate::text;
 
-const FOLDER: &str = "receipts";
-const SUFFIX: &str = ".json";
+const RECEIPTS: Kind = Kind {
+    folder: "receipts",
+    suffix: ".json",
+    kept: 20,
+};
 const SCHEMA: &str = "supervisor.receipt.v1";
-/// So many receipts of one declaration are kept.
-const KEPT: usize = 20;
 /// How long a descriptor's reader is waited for: the host may be waiting for our end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -201,62 +202,36 @@ pub(crate) fn started(run: RunId, explanation: &Explanation, now: Timestamp) -> 
     }
 }
 
-/// The state directory of the person who keeps what is written at the end of a run.
-///
-/// # Errors
-/// It cannot be trusted.
-pub(crate) fn keeper(person: &Person) -> Result<State, LaunchError> {
-    State::open(person).map_err(|error| failed(&person.state, io::Error::other(error)))
-}
-
 fn failed(state: &Path, source: io::Error) -> LaunchError {
-    let place = text::path(&state.join(FOLDER));
+    let place = text::path(&state.join(RECEIPTS.folder));
     LaunchError::Receipt { place, source }
 }
 
-/// Keeps a receipt in the state directory, and removes the oldest of its declaration.
+/// Keeps a receipt in the state directory, in the place of the oldest of its declaration.
 ///
 /// # Errors
 /// The directory or a file in it cannot be trusted or written.
 pub(crate) fn keep(state: &State, receipt: &Receipt) -> Result<(), LaunchError> {
     let text = to_text(receipt).map_err(|error| failed(state.path(), error.into()))?;
-    let kept = || -> Result<(), StoreError> {
-        let Some(folder) = by_run::folder(state, FOLDER, &receipt.digest, true)? else {
-            return Ok(());
-        };
-        let _locked = folder.lock()?;
-        let path = folder.path().join(format!("{}.json", receipt.run));
-        let written =
-            Place::open(&path).and_then(|place| place.write(receipt.run, text.as_bytes()));
-        let doing = "written";
-        written.map_err(|error| FileError::new(&path, Problem::Io { doing, error }))?;
-        by_run::drop_oldest(&folder, SUFFIX, KEPT);
-        Ok(())
-    };
-    kept().map_err(|error| failed(state.path(), io::Error::other(error)))
+    let kept = RECEIPTS.keep(state, (&receipt.digest, receipt.run), &text);
+    kept.map_err(|error| failed(state.path(), io::Error::other(error)))
 }
 
 /// The receipts of a declaration, the latest first, and those that cannot be read, in words.
 pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>) {
     let (mut receipts, mut problems) = (Vec::new(), Vec::new());
-    let folder = match by_run::folder(state, FOLDER, digest, false) {
-        Ok(Some(folder)) => folder,
-        Ok(None) => return (receipts, problems),
+    let last = match RECEIPTS.last(state, digest) {
+        Ok(last) => last,
         Err(error) => return (receipts, vec![error.to_string()]),
     };
-    for (_, run) in by_run::runs(&folder, SUFFIX, KEPT) {
-        let name = format!("{run}.json");
-        match folder.read(&name) {
+    for Kept { path, text, .. } in last {
+        match text {
             // Its content did not reach the disk before the power went.
-            Ok(Some(text)) if text.is_empty() => {}
-            Ok(Some(text)) => match from_text(&text) {
+            Ok(text) if text.is_empty() => {}
+            Ok(text) => match from_text(&text) {
                 Ok(receipt) => receipts.push(receipt),
-                Err(why) => {
-                    let path = text::path(&folder.path().join(name));
-                    problems.push(format!("{path} is no receipt: {why}"));
-                }
+                Err(why) => problems.push(format!("{path} is no receipt: {why}")),
             },
-            Ok(None) => {}
             Err(error) => problems.push(error.to_string()),
         }
     }

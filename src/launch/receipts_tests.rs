@@ -4,6 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::confine::receipt::{Exit, Found, Ran};
 use crate::declaration::BoundLimits;
+use crate::plan::Person;
 
 /// A person with a state directory.
 fn person() -> (tempfile::TempDir, Person) {
@@ -66,7 +67,7 @@ fn it_reads_back_and_every_character_of_it_prints() {
 fn the_last_twenty_are_kept() {
     let (_base, person) = person();
     let mut written = Vec::new();
-    for _ in 0..KEPT + 3 {
+    for _ in 0..RECEIPTS.kept + 3 {
         let receipt = receipt();
         keep(&State::open(&person).unwrap(), &receipt).unwrap();
         let path = person.state.join("receipts").join("ab".repeat(8));
@@ -89,13 +90,13 @@ fn the_last_twenty_are_kept() {
     written.reverse();
     let state = State::open(&person).unwrap();
     let (kept, problems) = read(&state, &written[0].digest);
-    assert_eq!(kept, written[..KEPT].to_vec());
+    assert_eq!(kept, written[..RECEIPTS.kept].to_vec());
     let folder = person.state.join("receipts").join("ab".repeat(8));
     let names = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name());
     let files = names.filter(|name| name.as_encoded_bytes().ends_with(b".json"));
-    assert_eq!(files.count(), KEPT);
+    assert_eq!(files.count(), RECEIPTS.kept);
     assert!(problems.is_empty());
 }
 
@@ -149,4 +150,89 @@ fn a_file_of_the_callers_is_replaced_and_what_is_none_refused() {
         4,
         "nothing half written"
     );
+}
+
+/// The receipts of a declaration of which so many were kept as there are to be, the first first.
+fn full(person: &Person) -> Vec<Receipt> {
+    let state = State::open(person).unwrap();
+    let written: Vec<Receipt> = (0..RECEIPTS.kept).map(|_| receipt()).collect();
+    for (at, receipt) in written.iter().enumerate() {
+        keep(&state, receipt).unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH
+            + Duration::from_secs(60) * u32::try_from(at).unwrap();
+        let file = File::options()
+            .write(true)
+            .open(file_of(person, receipt))
+            .unwrap();
+        file.set_modified(time).unwrap();
+    }
+    written
+}
+
+fn file_of(person: &Person, receipt: &Receipt) -> PathBuf {
+    let folder = person.state.join("receipts").join("ab".repeat(8));
+    folder.join(format!("{}.json", receipt.run))
+}
+
+#[test]
+fn the_oldest_ones_file_is_taken_for_the_next() {
+    use std::os::unix::fs::MetadataExt;
+    let (_base, person) = person();
+    let written = full(&person);
+    let oldest = file_of(&person, &written[0]);
+    let inode = fs::metadata(&oldest).unwrap().ino();
+    // Longer than what comes: nothing of it stays behind the end.
+    fs::write(&oldest, "x".repeat(20_000)).unwrap();
+    let old = fs::metadata(file_of(&person, &written[1])).unwrap();
+    File::options()
+        .write(true)
+        .open(&oldest)
+        .unwrap()
+        .set_modified(old.modified().unwrap() - Duration::from_secs(30))
+        .unwrap();
+    let next = receipt();
+    keep(&State::open(&person).unwrap(), &next).unwrap();
+    assert!(!oldest.exists());
+    let file = file_of(&person, &next);
+    assert_eq!(fs::metadata(&file).unwrap().ino(), inode);
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        to_text(&next).unwrap(),
+        "whole, and nothing else"
+    );
+    let (kept, problems) = read(&State::open(&person).unwrap(), &next.digest);
+    assert_eq!(
+        (kept.len(), &kept[0], problems.len()),
+        (RECEIPTS.kept, &next, 0)
+    );
+}
+
+#[test]
+fn one_that_somebody_else_names_too_is_not_written_over() {
+    let (base, person) = person();
+    let written = full(&person);
+    let saved = base.path().join("saved");
+    fs::hard_link(file_of(&person, &written[0]), &saved).unwrap();
+    let next = receipt();
+    keep(&State::open(&person).unwrap(), &next).unwrap();
+    let text = to_text(&written[0]).unwrap();
+    assert_eq!(fs::read_to_string(&saved).unwrap(), text);
+    assert!(!file_of(&person, &written[0]).exists());
+    // Nor does one stand in the way that is open to others.
+    let file = file_of(&person, &written[1]);
+    let open = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(&file, open).unwrap();
+    let last = receipt();
+    keep(&State::open(&person).unwrap(), &last).unwrap();
+    let found = file_of(&person, &last);
+    assert_eq!(fs::read_to_string(&found).unwrap(), to_text(&last).unwrap());
+    let mode = fs::metadata(&found).unwrap().permissions().mode();
+    assert_eq!((mode & 0o777, file.exists()), (0o600, false));
+    assert_eq!(fs::read_to_string(&saved).unwrap(), text);
+    let names = fs::read_dir(file_of(&person, &next).parent().unwrap()).unwrap();
+    let left = names.filter(|name| {
+        let name = name.as_ref().unwrap().file_name();
+        name.as_encoded_bytes().ends_with(b".new")
+    });
+    assert_eq!(left.count(), 0, "nothing half written");
 }

@@ -1,7 +1,7 @@
 //! Writing: whole or not at all, under the lock of the folder.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -53,6 +53,51 @@ impl Locked<'_> {
     /// The system said no; what stood there stands.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), FileError> {
         write(self.folder, name, text)
+    }
+
+    /// Writes a file that is not there yet, whole or not at all, with mode 0600, and does not wait
+    /// for the disk. One that is to go (`over`) makes room for it, and is written over: to remove
+    /// it and make another takes a file system longer, which may tell the disk at once what became
+    /// free. Who reads meanwhile finds that its name is gone.
+    ///
+    /// # Errors
+    /// The system said no; `over` may be gone then.
+    pub(crate) fn add(&self, name: &str, over: Option<&str>, text: &str) -> Result<(), FileError> {
+        let [start, end] = FRESH;
+        let fresh = format!("{start}{name}{end}");
+        let mut file = match over.and_then(|over| self.taken(over, &fresh)) {
+            Some(file) => file,
+            None => self.folder.open_to_write(&fresh, false)?,
+        };
+        let mut put = || -> Result<(), (&'static str, Errno)> {
+            file.write_all(text.as_bytes())
+                .and_then(|()| cut(&file, text.len()))
+                .map_err(|error| ("written", number(&error)))?;
+            let folder = &self.folder.fd;
+            renameat(folder, fresh.as_str(), folder, name).map_err(|errno| ("written", errno))
+        };
+        put().map_err(|(doing, errno)| {
+            // Half written; the error matters more.
+            let _ = remove(self.folder, &fresh);
+            FileError::io(&self.folder.path.join(name), doing, errno)
+        })
+    }
+
+    /// A file of ours under another name, to be written over; none where it is not as it should be,
+    /// and then it is gone.
+    fn taken(&self, name: &str, fresh: &str) -> Option<File> {
+        let folder = &self.folder.fd;
+        let moved = renameat(folder, name, folder, fresh);
+        let opened = moved.map(|()| self.folder.open_file(fresh, OFlag::O_WRONLY));
+        match opened {
+            Ok(Ok(Some(file))) => Some(File::from(file)),
+            _ => {
+                // It may be neither under one name nor the other.
+                let _ = remove(self.folder, name);
+                let _ = remove(self.folder, fresh);
+                None
+            }
+        }
     }
 
     /// Writes a file of a directory inside, made where it is missing.
@@ -127,10 +172,20 @@ fn put(folder: &Folder, fresh: &str, name: &str, text: &str) -> Result<(), (&'st
     let mut file = File::from(fd);
     file.write_all(text.as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(|error| {
-            let error = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-            ("written", error)
-        })?;
+        .map_err(|error| ("written", number(&error)))?;
     renameat(&folder.fd, fresh, &folder.fd, name).map_err(fail("replaced"))?;
     fsync(folder.fd.as_fd()).map_err(fail("written"))
+}
+
+fn number(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}
+
+/// Makes a file end where what was written does.
+fn cut(file: &File, length: usize) -> io::Result<()> {
+    let length = u64::try_from(length).map_err(io::Error::other)?;
+    match file.metadata()?.len() == length {
+        true => Ok(()),
+        false => file.set_len(length),
+    }
 }
