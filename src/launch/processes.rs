@@ -4,10 +4,12 @@
     reason = "reads /proc for the descendants of this process"
 )]
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use crate::confine::linux::proc;
 
 /// Every process below one, itself not among them. Those that come and go meanwhile may be
 /// missed: who asks asks again.
@@ -53,7 +55,7 @@ fn listed(root: u32) -> io::Result<Vec<u32>> {
 
 fn children_listed(parent: u32, found: &mut Vec<u32>) -> io::Result<()> {
     for task in fs::read_dir(format!("/proc/{parent}/task"))? {
-        let text = fs::read_to_string(task?.path().join("children"))?;
+        let text = proc::text(task?.path().join("children"))?;
         found.extend(
             text.split_ascii_whitespace()
                 .filter_map(|word| word.parse::<u32>().ok()),
@@ -110,9 +112,7 @@ fn parent(stat: &[u8]) -> Option<u32> {
 
 /// Reads a file into a buffer that is used again.
 pub(super) fn read(path: &str, text: &mut Vec<u8>) -> io::Result<()> {
-    text.clear();
-    File::open(path)?.read_to_end(text)?;
-    Ok(())
+    proc::bytes_of(path, text)
 }
 
 /// What one process uses; bytes.
@@ -257,7 +257,7 @@ mod tests {
     fn a_file_in_memory_is_seen_with_what_it_holds() {
         use std::io::Write;
         let made = nix::sys::memfd::memfd_create(c"x", nix::sys::memfd::MFdFlags::empty());
-        let mut file = File::from(made.unwrap());
+        let mut file = std::fs::File::from(made.unwrap());
         file.write_all(&[1; 1 << 20]).unwrap();
         let all = held(std::process::id()).unwrap();
         let own = file.metadata().unwrap();

@@ -13,8 +13,10 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
-use std::thread::available_parallelism;
+use std::time::Duration;
 
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use tokio::time::Instant;
 
 use self::disk::Disks;
@@ -44,6 +46,18 @@ pub(super) struct Before {
     disks: Disks,
     machine: Machine,
     processors: u64,
+    at: Instant,
+}
+
+/// The processors that what starts here may use at once.
+fn processors() -> u64 {
+    let set = sched_getaffinity(Pid::from_raw(0));
+    let count = set.map_or(1, |set| {
+        (0..CpuSet::count())
+            .filter(|number| set.is_set(*number) == Ok(true))
+            .count()
+    });
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 impl Before {
@@ -56,9 +70,15 @@ impl Before {
         Ok(Self {
             disks: Disks::of(places.into_iter().flatten())?,
             machine: Machine::look(&mut Vec::new())?,
-            processors: available_parallelism()
-                .map_or(1, |count| u64::try_from(count.get()).unwrap_or(u64::MAX)),
+            processors: processors(),
+            at: Instant::now(),
         })
+    }
+
+    /// When a server that starts now must be looked at first, whatever it does: as after a look.
+    fn first_look(&self, memory_limit: u64) -> Instant {
+        let left = memory_limit.min(self.disks.left_before());
+        self.at + pace::pause(left, self.processors, Duration::ZERO)
     }
 }
 
@@ -88,6 +108,8 @@ impl Watch {
                 in_memory: Vec::new(),
             },
         };
+        let mut clock = Clock::new()?;
+        clock.set(before.first_look(plan.limits.memory));
         Ok(Self {
             memory_limit: plan.limits.memory,
             processes_limit: plan.limits.processes,
@@ -97,7 +119,7 @@ impl Watch {
             crowd: Crowd::default(),
             disks: before.disks,
             processors: before.processors,
-            clock: Clock::new()?,
+            clock,
         })
     }
 

@@ -8,7 +8,7 @@
 )]
 
 use std::ffi::CStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -25,6 +25,7 @@ use nix::sys::stat::{FileStat, Mode, fstat, umask};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setsid};
 
 use super::limits::Rlimits;
+use super::proc;
 
 /// What kept a step from being done.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +75,7 @@ pub const NAME: &CStr = c"__confine";
 /// strings lie on the stack, where the kernel put them and where `/proc/PID/environ` reads them;
 /// only in a process that has copied none of them yet does this reach all.
 pub fn forget_environment() -> Result<(), ApplyError> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
+    let stat = proc::text("/proc/self/stat")?;
     let place = environment(&stat).ok_or_else(|| io::Error::other("it is nowhere"))?;
     let length =
         usize::try_from(place.end.saturating_sub(place.start)).map_err(io::Error::other)?;
@@ -82,10 +83,9 @@ pub fn forget_environment() -> Result<(), ApplyError> {
         let memory = OpenOptions::new().write(true).open("/proc/self/mem")?;
         memory.write_all_at(&vec![0; length], place.start)?;
     }
-    match fs::read("/proc/self/environ")?
-        .iter()
-        .all(|byte| *byte == 0)
-    {
+    let mut left = Vec::new();
+    proc::bytes_of("/proc/self/environ", &mut left)?;
+    match left.iter().all(|byte| *byte == 0) {
         true => Ok(()),
         false => Err(ApplyError::Partial("the environment stays".to_owned())),
     }
@@ -184,7 +184,7 @@ pub struct OwnStatus {
 
 /// Reads it.
 pub fn own_status() -> Result<OwnStatus, ApplyError> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
+    let text = proc::text("/proc/self/status")?;
     let mask = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|mask| u64::from_str_radix(mask.strip_prefix(':')?.trim(), 16).ok())
@@ -295,9 +295,9 @@ mod tests {
         assert_eq!(environment(&stat), Some(5000..5100));
         assert_eq!(environment("12 (a) S 1 1"), None);
         // What stands there is this process's own.
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        let stat = proc::text("/proc/self/stat").unwrap();
         let place = environment(&stat).unwrap();
-        let environment = fs::read("/proc/self/environ").unwrap();
+        let environment = std::fs::read("/proc/self/environ").unwrap();
         assert_eq!(
             u64::try_from(environment.len()).unwrap(),
             place.end - place.start

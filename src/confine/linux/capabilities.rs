@@ -3,6 +3,8 @@
 use nix::sys::prctl;
 use nix::unistd::{Gid, Uid, geteuid, getresgid, getresuid, setgroups, setresgid, setresuid};
 
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
 use super::apply::ApplyError;
 use crate::confine::spec::Ids;
 
@@ -39,17 +41,16 @@ pub fn drop_groups() -> Result<(), ApplyError> {
 
 /// Empties every capability set but the bounding one; [`super::apply::own_status`] reads them back.
 pub fn drop_capabilities() -> Result<(), ApplyError> {
-    use caps::{CapSet, errors::CapsError};
-    let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
-    for set in [
-        CapSet::Ambient,
-        CapSet::Inheritable,
-        CapSet::Effective,
-        CapSet::Permitted,
-    ] {
-        caps::clear(None, set).map_err(failed)?;
-    }
-    Ok(())
+    caps::clear(None, caps::CapSet::Ambient)
+        .map_err(|error| ApplyError::Capabilities(error.to_string()))?;
+    // The others at once, and not read before.
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    Ok(set_capabilities(None, sets).map_err(std::io::Error::from)?)
 }
 
 /// No privilege is gained from here on, by any exec.
@@ -63,8 +64,13 @@ pub fn drop_bounding_set() -> Result<(), ApplyError> {
     use caps::{CapSet, Capability, errors::CapsError};
     let failed = |error: CapsError| ApplyError::Capabilities(error.to_string());
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
-        for capability in caps::runtime::thread_all_supported() {
-            caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
+        for capability in caps::all() {
+            // One that this kernel does not have cannot be asked for either.
+            if let Err(error) = caps::drop(None, CapSet::Bounding, capability)
+                && caps::has_cap(None, CapSet::Bounding, capability).is_ok()
+            {
+                return Err(failed(error));
+            }
         }
     }
     Ok(())

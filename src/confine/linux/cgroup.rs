@@ -21,15 +21,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
 use super::mountinfo::{self, unescaped};
+use super::proc;
 
 /// What every group of ours is called, before the numbers of the process that made it.
 const PREFIX: &str = "supervisor";
 /// The controllers that bound what the promise R5 names.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
+/// Where systemd mounts the hierarchy: alone, or beside version 1.
+const USUAL: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// The kernel refuses a larger bound on processes (`PID_MAX_LIMIT`).
 const MOST_PROCESSES: u64 = 4_194_304;
 /// How often an ended group is looked at until its last process is reaped, and how long between.
@@ -66,10 +70,16 @@ pub struct Counted {
 /// The group in which groups of servers can be made here; why there is none.
 pub fn find() -> Result<PathBuf, String> {
     let failed = |path: &'static str| move |error: io::Error| format!("{path}: {error}");
-    let mounted = mountinfo::text().map_err(failed("/proc/self/mountinfo"))?;
-    let own = fs::read_to_string("/proc/self/cgroup").map_err(failed("/proc/self/cgroup"))?;
-    let (mounted, own) =
-        place(&mounted, &own).ok_or("no hierarchy of version 2 shows this process")?;
+    let own = proc::text("/proc/self/cgroup").map_err(failed("/proc/self/cgroup"))?;
+    let none = "no hierarchy of version 2 shows this process";
+    let own = own_path(&own).ok_or(none)?;
+    let (mounted, own) = match usual(own) {
+        Some(found) => found,
+        None => {
+            let mounted = mountinfo::text().map_err(failed("/proc/self/mountinfo"))?;
+            place(&mounted, own).ok_or(none)?
+        }
+    };
     let mut why = String::new();
     for group in own
         .ancestors()
@@ -83,9 +93,34 @@ pub fn find() -> Result<PathBuf, String> {
     Err(why)
 }
 
+/// The group of `/proc/self/cgroup` in the hierarchy of version 2.
+fn own_path(text: &str) -> Option<&Path> {
+    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(Path::new(path))
+}
+
+/// The same as [`place`], at the places where that hierarchy is mounted as a rule: the kernel locks
+/// what is mounted on the whole machine to list it, and the shim is entering its namespaces. That the
+/// group there is this process's own is asked of the group.
+fn usual(own: &Path) -> Option<(PathBuf, PathBuf)> {
+    let below = own.strip_prefix("/").ok().filter(|below| plain(below))?;
+    let this = std::process::id().to_string();
+    USUAL.into_iter().find_map(|at| {
+        let at = Path::new(at);
+        let there = statfs(at).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC);
+        let group = at.join(below);
+        let members = || proc::text(group.join("cgroup.procs")).ok();
+        let is_own = there && members()?.lines().any(|member| member == this);
+        is_own.then(|| (at.to_owned(), group))
+    })
+}
+
+fn plain(path: &Path) -> bool {
+    !path.components().any(|part| part.as_os_str() == "..")
+}
+
 /// Where the hierarchy of version 2 is mounted, and this process's group in it. Pure.
-fn place(mountinfo: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
-    let own = Path::new(own.lines().find_map(|line| line.strip_prefix("0::"))?);
+fn place(mountinfo: &str, own: &Path) -> Option<(PathBuf, PathBuf)> {
     mountinfo.lines().find_map(|line| {
         let (before, after) = line.split_once(" - ")?;
         let mut words = before.split(' ').skip(3);
@@ -95,7 +130,6 @@ fn place(mountinfo: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
         }
         // A group outside what is mounted (`/..`) has no path here.
         let below = own.strip_prefix(Path::new(&root)).ok()?;
-        let plain = |path: &Path| !path.components().any(|part| part.as_os_str() == "..");
         let at = PathBuf::from(at);
         plain(below).then(|| (at.clone(), at.join(below)))
     })
@@ -107,7 +141,7 @@ fn can_divide(group: &Path) -> io::Result<()> {
     // The common parent of where a process is and goes must be ours to write.
     access(&group.join("cgroup.procs"), AccessFlags::W_OK)?;
     let lacks = |file: &str| -> io::Result<bool> {
-        let text = fs::read_to_string(group.join(file))?;
+        let text = proc::text(group.join(file))?;
         Ok(!CONTROLLERS
             .iter()
             .all(|wanted| text.split_whitespace().any(|found| found == *wanted)))
@@ -170,7 +204,7 @@ impl Cgroup {
     }
 
     fn read(&self, file: &str) -> io::Result<String> {
-        fs::read_to_string(self.path.join(file))
+        proc::text(self.path.join(file))
     }
 
     fn set(&self, file: &str, bound: u64) -> io::Result<()> {
@@ -313,7 +347,7 @@ impl Maker {
 
 /// When a process was started, in ticks since the boot (`proc_pid_stat(5)`).
 fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = proc::text(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }

@@ -3,7 +3,21 @@ use super::*;
 const UNIFIED: &str = "31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
 fn placed(mountinfo: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
-    place(mountinfo, own)
+    place(mountinfo, own_path(own)?)
+}
+
+#[test]
+fn where_it_is_mounted_as_a_rule_is_where_the_mounts_say() {
+    let own = proc::text("/proc/self/cgroup").unwrap();
+    let mounted = mountinfo::text().unwrap();
+    let Some(path) = own_path(&own) else { return };
+    // Another thread's group is this process's too; one that does not show it is not found there.
+    if let Some(found) = usual(path) {
+        assert_eq!(Some(found), place(&mounted, path));
+    }
+    assert_eq!(usual(Path::new("/../outside")), None);
+    assert_eq!(usual(Path::new("/not/there")), None);
+    assert_eq!(usual(Path::new("relative")), None);
 }
 
 #[test]

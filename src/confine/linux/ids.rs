@@ -2,10 +2,8 @@
 //!
 //! Mapping ids in a namespace is not enough: a process whose id is 0 for the kernel keeps the
 //! owner's rights on every file of root's, and is bounded by no `RLIMIT_NPROC`.
-#![expect(clippy::disallowed_methods, reason = "reads which ids there are here")]
 
-use std::fs;
-
+use super::proc;
 use crate::confine::spec::Ids;
 use crate::declaration::LaunchDigest;
 
@@ -20,8 +18,8 @@ const PASSING: (u32, u32) = (61_184, 4_336);
 /// belongs to them. `None` where this system has none to give.
 #[must_use]
 pub fn of(digest: &LaunchDigest) -> Option<Ids> {
-    let users = fs::read_to_string("/proc/self/uid_map").ok()?;
-    let groups = fs::read_to_string("/proc/self/gid_map").ok()?;
+    let users = proc::text("/proc/self/uid_map").ok()?;
+    let groups = proc::text("/proc/self/gid_map").ok()?;
     [UNUSED, PASSING].into_iter().find_map(|range| {
         let id = chosen(digest, range)?;
         let there = holds(&users, id) && holds(&groups, id);

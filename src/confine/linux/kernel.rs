@@ -1,5 +1,4 @@
 //! What this kernel offers, asked without changing anything of ours.
-#![expect(clippy::disallowed_methods, reason = "reads the kernel's release")]
 
 use std::path::PathBuf;
 
@@ -10,6 +9,7 @@ use landlock::{
 use nix::unistd::geteuid;
 
 use super::cure;
+use super::proc;
 use super::seccomp::Arch;
 use crate::confine::spec::{Begun, Ids};
 use crate::confine::{KernelFacts, Refused};
@@ -36,7 +36,7 @@ pub fn facts(
         ids,
         kept,
         cgroup,
-        pid_max: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        pid_max: proc::text("/proc/sys/kernel/osrelease")
             .is_ok_and(|release| at_least(&release, (6, 14))),
         root: geteuid().is_root(),
     }

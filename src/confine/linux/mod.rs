@@ -18,6 +18,8 @@ pub(crate) mod links;
 pub(crate) mod mount;
 pub(crate) mod mountinfo;
 pub(crate) mod namespace;
+pub(crate) mod proc;
+pub(crate) mod right_set;
 pub(crate) mod ruleset;
 pub(crate) mod seccomp;
 pub(crate) mod source;

@@ -91,6 +91,13 @@ impl Disks {
             .filter_map(|disk| Some((disk.places.first()?.as_path(), disk.free)))
     }
 
+    /// What was free above the floor of the fullest disk before the server started.
+    pub(super) fn left_before(&self) -> u64 {
+        let watched = self.disks.iter().filter(|disk| !disk.was_low());
+        let left = watched.map(|disk| disk.free.saturating_sub(disk.floor));
+        left.min().unwrap_or(u64::MAX)
+    }
+
     /// What is free above the floor of the fullest disk; the word where the server filled one.
     pub(super) fn look(&mut self, root: u32) -> io::Result<(u64, Option<Over>)> {
         let mut left = u64::MAX;
