@@ -101,6 +101,15 @@ pub fn words<'a>(argv: impl IntoIterator<Item = &'a str>) -> String {
     argv.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// Bytes as digits, two each and small, as `sha256sum(1)` writes them.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
+    text
+}
+
 /// A number of bytes for a reader: `1.5 MiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
@@ -126,6 +135,12 @@ pub fn path(path: &Path) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn bytes_are_two_small_digits_each() {
+        assert_eq!(hex(&[0x00, 0x0f, 0xa5, 0xff]), "000fa5ff");
+        assert_eq!(hex(&[]), "");
+    }
 
     #[test]
     fn invisible_characters_show() {

@@ -70,11 +70,22 @@ impl Approvals {
         alias: &Alias,
         digest: &Digest,
     ) -> Result<Option<Surface>, ApprovalError> {
-        let mut approvals = Self::of(state, alias, digest)?;
+        Self::of(state, alias, digest)?.with_surface(state, digest)
+    }
+
+    /// The same of approvals that were read: of their own, that surface's file is.
+    ///
+    /// # Errors
+    /// As [`Approvals::surface_of`], of that file.
+    pub fn with_surface(
+        mut self,
+        state: &State,
+        digest: &Digest,
+    ) -> Result<Option<Surface>, ApprovalError> {
         if let Some(folder) = state.folder() {
-            approvals.read_surfaces(folder, |line| line.digest() == digest)?;
+            self.read_surfaces(folder, |line| line.digest() == digest)?;
         }
-        Ok(approvals.surface(digest))
+        Ok(self.surface(digest))
     }
 
     fn read_in(folder: &Folder) -> Result<Self, ApprovalError> {

@@ -90,7 +90,7 @@ fn ordered(
     // What has to be there before it is let go.
     let explanation = prepared.explanation();
     say_what_differs(explanation);
-    let record = Record::begin(explanation, person.clone(), named);
+    let record = Record::begin(explanation, named);
     let id = RunId::new().map_err(LaunchError::Spawn)?;
     let (run, set) = Run::open(person, &request(args), explanation, id, render::note)?;
     let settings = settings(&set, &run, explanation, filter)?;
@@ -163,7 +163,7 @@ fn settings(
     Ok(Settings {
         alias: explanation.alias.to_string(),
         max_message_bytes: set.max_message_bytes,
-        surface: run.approved_surface(&explanation.state())?,
+        surface: explanation.approved_surface()?,
         whole: explanation.required.whole,
         filter,
         granted: explanation.declared.tools.categories.clone(),

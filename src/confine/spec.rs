@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +120,7 @@ pub struct Spec {
     /// Files that must still be what they were when they were looked at.
     pub unchanged: Vec<(PathBuf, Stat)>,
     /// The rules.
-    pub rules: Linux,
+    pub rules: Rc<Linux>,
     /// Whether a session keyring of its own was made.
     pub keyring: bool,
     /// The paths of the mounts that are lent; their descriptors come with these orders, in this
@@ -192,7 +193,7 @@ impl Spec {
             (landlock.scoped, Mechanism::LandlockScopes),
             (landlock.no_network, Mechanism::LandlockNetwork),
             (
-                landlock.handled.contains(&Right::ResolveUnix),
+                landlock.handled.contains(Right::ResolveUnix),
                 Mechanism::LandlockSockets,
             ),
         ] {

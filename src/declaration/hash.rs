@@ -9,6 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::text;
+
 /// A word that is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 lower-case hexadecimal digits")]
@@ -149,9 +151,5 @@ fn hash(domain: &str, value: &Value) -> String {
         .chain_update(domain)
         .chain_update(bytes)
         .finalize();
-    hash.iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            text.push_str(&format!("{byte:02x}"));
-            text
-        })
+    text::hex(&hash)
 }

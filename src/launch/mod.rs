@@ -47,7 +47,7 @@ pub(crate) use start::{Going, order};
 pub use start::{Running, launch};
 
 use crate::approval::candidate::search_path;
-use crate::approval::{Approval, Record};
+use crate::approval::{Approval, ApprovalError, Approvals, Record};
 use crate::confine::Confinement;
 use crate::confine::linux::lend::{self, Lent};
 use crate::confine::linux::{self, Linux, apply, kernel};
@@ -63,6 +63,7 @@ use crate::plan::walk::Picture;
 use crate::plan::{Caches, HostFacts, Person, Plan, RunRequest, facts, resolve, system};
 use crate::policy::{self, Decision, PolicyError, Required, Verdict};
 use crate::prepared;
+use crate::surface::Surface;
 
 /// Everything there is to know about a run before it: what `explain` prints.
 #[derive(Debug, Serialize)]
@@ -85,7 +86,7 @@ pub struct Explanation {
     pub confinement: Confinement,
     /// The rules themselves.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
-    pub lowered: Linux,
+    pub lowered: Rc<Linux>,
     /// The declaration it was made from.
     #[serde(skip)]
     pub declared: Stdio,
@@ -101,6 +102,9 @@ pub struct Explanation {
     /// The state directory that it was read from.
     #[serde(skip)]
     state: Rc<State>,
+    /// What was read there of its approvals.
+    #[serde(skip)]
+    approvals: Approvals,
     /// Whether the caller watches it from outside.
     #[serde(skip)]
     watched: bool,
@@ -133,7 +137,7 @@ pub struct Explanation {
     /// mounts that are lent to it.
     #[serde(skip)]
     shim: Option<(Shim, Vec<Lent>)>,
-    /// What was looked up for it: let go of when nothing waits for that any more.
+    /// What was looked up for it, held as long as it may be asked for again.
     #[serde(skip)]
     ground: Option<Ground>,
 }
@@ -142,6 +146,15 @@ impl Explanation {
     /// The state directory that it was read from.
     pub(crate) fn state(&self) -> Rc<State> {
         Rc::clone(&self.state)
+    }
+
+    /// What was approved of the server's surface.
+    ///
+    /// # Errors
+    /// The file of it cannot be trusted or read.
+    pub(crate) fn approved_surface(&self) -> Result<Option<Surface>, ApprovalError> {
+        let read = self.approvals.clone();
+        read.with_surface(&self.state, &self.digest)
     }
 }
 
@@ -215,12 +228,13 @@ pub(crate) fn prepare_with(
         verdict,
         required: policy.required(),
         confinement,
-        lowered,
+        lowered: Rc::new(lowered),
         declared,
         launch_digest,
         enabled: asked.declaration.enabled,
         ephemeral: request.ephemeral,
         state: Rc::new(asked.state),
+        approvals: asked.approvals,
         watched: request.watched,
         unprepared: told.unprepared,
         caches: request.caches,

@@ -10,6 +10,7 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
 use super::confirm::judge;
+use super::enter::Ground;
 use super::watch::{Before, Watch};
 use super::{Explanation, LaunchError};
 use crate::confine::linux::cgroup::Cgroup;
@@ -54,7 +55,8 @@ pub(super) struct Started {
 }
 
 impl Ordered {
-    /// Reads its status to the end: the exec, or the shim's end.
+    /// Reads its status to the end: the exec, or the shim's end. What was looked up for it (`ground`)
+    /// is let go of between its last report and that, which is when nobody else has work.
     ///
     /// # Errors
     /// [`LaunchError::Step`] where a step failed, [`LaunchError::Unconfirmed`] where less than the
@@ -63,10 +65,16 @@ impl Ordered {
     pub(super) async fn confirmed(
         mut self,
         explanation: &Explanation,
+        ground: Option<Ground>,
     ) -> Result<Started, LaunchError> {
         let status = OwnedFd::from(self.status);
         let mut status = pipe::Receiver::from_owned_fd(status).map_err(LaunchError::Spawn)?;
-        let read = timeout(LIMIT, status.read_to_end(&mut self.said)).await;
+        let read = timeout(LIMIT, async {
+            status.read_buf(&mut self.said).await?;
+            drop(ground);
+            status.read_to_end(&mut self.said).await
+        });
+        let read = read.await;
         let judged = match read {
             Ok(Ok(_)) => judge(explanation, &self.said, self.watched.cgroup.is_some()),
             Ok(Err(error)) => Err(LaunchError::Spawn(error)),

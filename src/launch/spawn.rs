@@ -7,6 +7,7 @@
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
 use std::process::{Command, ExitCode, Stdio};
+use std::rc::Rc;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -335,7 +336,7 @@ fn spec(
         cwd: plan.cwd.clone(),
         dir: plan.dir.clone().zip(held),
         unchanged: explanation.unchanged.clone(),
-        rules: explanation.lowered.clone(),
+        rules: Rc::clone(&explanation.lowered),
         keyring: explanation
             .confinement
             .mechanisms

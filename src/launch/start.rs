@@ -51,6 +51,8 @@ impl Launching {
 pub(crate) struct Going {
     ordered: Ordered,
     home: home::Home,
+    /// What was looked up for it.
+    ground: Option<Ground>,
 }
 
 impl Going {
@@ -59,12 +61,16 @@ impl Going {
     /// # Errors
     /// [`LaunchError`]; nothing of the server's has run then, or it was ended.
     pub(crate) async fn confirmed(self, prepared: &Prepared) -> Result<Running, LaunchError> {
-        let Self { ordered, home } = self;
+        let Self {
+            ordered,
+            home,
+            ground,
+        } = self;
         let Started {
             server,
             enforced,
             low,
-        } = ordered.confirmed(&prepared.0).await?;
+        } = ordered.confirmed(&prepared.0, ground).await?;
         Ok(Running {
             server,
             enforced,
@@ -98,8 +104,11 @@ pub(crate) fn order(
     };
     tell(shim.next()).map_err(LaunchError::Spawn)?;
     let (ordered, orders) = spawn::order(explanation, shim, &lent, env)?;
-    explanation.ground = None;
-    let going = Going { ordered, home };
+    let going = Going {
+        ordered,
+        home,
+        ground: explanation.ground.take(),
+    };
     Ok(Launching { going, orders })
 }
 

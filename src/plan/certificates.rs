@@ -45,7 +45,7 @@ impl Certificates {
         Grant {
             path: self.file.clone(),
             rights: Rights::Read,
-            reason: "certificates that the settings of its runner name".to_owned(),
+            reason: "certificates that the settings of its runner name".into(),
         }
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Which of the places exist here is asked by `facts`.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 use super::{Grant, Rights};
 
@@ -80,49 +79,55 @@ impl Rights {
 /// neither rights hold the other, since to join those would grant what nobody asked for.
 #[must_use]
 pub(crate) fn merge(ours: Vec<Grant>, declared: Vec<Grant>) -> Vec<Grant> {
-    // By their bytes: paths are compared part by part, which takes many times as long.
-    let mut merged: BTreeMap<OsString, Vec<(Grant, bool)>> = BTreeMap::new();
-    let all = declared
-        .into_iter()
-        .map(|grant| (grant, true))
-        .chain(ours.into_iter().map(|grant| (grant, false)));
+    let declared = declared.into_iter().map(|grant| (grant, true));
+    let ours = ours.into_iter().map(|grant| (grant, false));
+    let mut all: Vec<(Grant, bool)> = declared.chain(ours).collect();
+    // By their bytes: paths are compared part by part, which takes many times as long. Those of one
+    // path keep their order.
+    all.sort_by(|(a, _), (b, _)| a.path.as_os_str().cmp(b.path.as_os_str()));
+    let mut merged: Vec<(Grant, bool)> = Vec::with_capacity(all.len());
     for (grant, stays) in all {
-        let same = merged.entry(grant.path.clone().into()).or_default();
-        let comparable = same
+        let same = merged
             .iter_mut()
-            .find(|(kept, _)| kept.rights.cover(grant.rights) || grant.rights.cover(kept.rights));
-        match comparable {
+            .rev()
+            .take_while(|(kept, _)| kept.path.as_os_str() == grant.path.as_os_str());
+        let joined = same
+            .filter(|(kept, _)| kept.rights.cover(grant.rights) || grant.rights.cover(kept.rights))
+            .last();
+        match joined {
             Some((kept, kept_stays)) => {
                 if grant.rights.cover(kept.rights) {
                     kept.rights = grant.rights;
                 }
                 if !kept.reason.split("; ").any(|reason| reason == grant.reason) {
-                    kept.reason = format!("{}; {}", kept.reason, grant.reason);
+                    kept.reason = format!("{}; {}", kept.reason, grant.reason).into();
                 }
                 *kept_stays |= stays;
             }
-            None => same.push((grant, stays)),
+            None => merged.push((grant, stays)),
         }
     }
-    let covered_above = |grant: &Grant| {
-        let above = grant
-            .path
-            .ancestors()
-            .skip(1)
-            .filter_map(|path| merged.get(path.as_os_str()))
-            .flatten();
-        above
-            .into_iter()
-            .any(|(wider, _)| wider.rights.cover(grant.rights))
+    let covered = |grant: &Grant| {
+        let mut above = grant.path.ancestors().skip(1);
+        above.any(|path| {
+            of(&merged, path.as_os_str()).any(|(wider, _)| wider.rights.cover(grant.rights))
+        })
     };
-    let mut grants: Vec<Grant> = merged
-        .values()
-        .flatten()
-        .filter(|(grant, stays)| *stays || !covered_above(grant))
-        .map(|(grant, _)| grant.clone())
+    let stay: Vec<bool> = merged
+        .iter()
+        .map(|(grant, stays)| *stays || !covered(grant))
         .collect();
+    let grants = merged.into_iter().zip(stay).filter(|(_, stays)| *stays);
+    let mut grants: Vec<Grant> = grants.map(|((grant, _), _)| grant).collect();
     grants.sort();
     grants
+}
+
+/// Those of sorted ones that are for a path.
+fn of<'a>(sorted: &'a [(Grant, bool)], path: &'a OsStr) -> impl Iterator<Item = &'a (Grant, bool)> {
+    let first = sorted.partition_point(|(grant, _)| grant.path.as_os_str() < path);
+    let from = sorted.get(first..).unwrap_or_default().iter();
+    from.take_while(move |(grant, _)| grant.path.as_os_str() == path)
 }
 
 #[cfg(test)]
@@ -144,7 +149,7 @@ mod tests {
         Grant {
             path: path.into(),
             rights,
-            reason: reason.into(),
+            reason: reason.to_owned().into(),
         }
     }
 

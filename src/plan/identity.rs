@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::PlanError;
+use crate::text;
 
 /// What a file is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,11 +108,7 @@ pub(crate) fn identity(path: &Path) -> Result<Identity, PlanError> {
     if stat != Stat::of_metadata(&before) {
         return Err(changed(path));
     }
-    let sha256 = hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let sha256 = text::hex(&hash.finalize());
     Ok(Identity { sha256, stat })
 }
 

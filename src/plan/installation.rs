@@ -124,10 +124,10 @@ impl<'a> Collect<'a> {
     }
 
     fn grants(self) -> Vec<Grant> {
-        let grant = |(path, reason): (PathBuf, &str)| Grant {
+        let grant = |(path, reason): (PathBuf, &'static str)| Grant {
             path,
             rights: Rights::ReadExecute,
-            reason: reason.to_owned(),
+            reason: reason.into(),
         };
         self.grants.into_iter().map(grant).collect()
     }

@@ -38,6 +38,7 @@ pub(crate) mod shim;
 pub(crate) mod system;
 pub(crate) mod walk;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::path::PathBuf;
@@ -256,7 +257,7 @@ pub struct Grant {
     /// What it may do there and below.
     pub rights: Rights,
     /// Why it gets it, in a few words.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
 }
 
 /// What a server may do at a path and below it. Each names its rights in full: a wider one

@@ -21,7 +21,7 @@ use super::{PlanError, SearchPath, facts, shim};
 /// bound (`exec_binprm` in `fs/exec.c`).
 const SCRIPTS: usize = 5;
 /// A script that only hands over to another program is no longer.
-const STUB: u64 = 4_096;
+const STUB: usize = 4_096;
 /// How many programs are looked for because a first line runs `env`.
 const NAMED_TO_ENV: usize = 4;
 
@@ -292,21 +292,17 @@ impl Trace<'_> {
         self.files.push(followed.resolved.clone());
         let (mut file, metadata) = open(&followed.resolved)?;
         may_execute(&followed.resolved, &file, &metadata).map_err(unusable)?;
-        let mut head = Vec::with_capacity(HEAD);
-        let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
+        let most = HEAD.saturating_add(STUB);
+        let mut text = Vec::with_capacity(most);
         Read::by_ref(&mut file)
-            .take(most)
-            .read_to_end(&mut head)
-            .map_err(|error| cannot(path, error))?;
-        let mut text = head.clone();
-        Read::by_ref(&mut file)
-            .take(STUB)
+            .take(u64::try_from(most).unwrap_or(u64::MAX))
             .read_to_end(&mut text)
             .map_err(|error| cannot(path, error))?;
+        let head = text.get(..HEAD).unwrap_or(&text);
         if let Some(why) = shim::hands_over(path, &followed.resolved, &text) {
             return Err(unusable(why));
         }
-        let format = format(&head).map_err(unusable)?;
+        let format = format(head).map_err(unusable)?;
         Ok((followed.resolved, Stat::of_metadata(&metadata), format))
     }
 }

@@ -184,10 +184,10 @@ fn runner_variables(
 
 /// What the declaration itself grants.
 fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path) -> Vec<Grant> {
-    let write = |path: &Path, reason: &str| Grant {
+    let write = |path: &Path, reason: &'static str| Grant {
         path: path.to_owned(),
         rights: Rights::Write,
-        reason: reason.to_owned(),
+        reason: reason.into(),
     };
     // The temporary directory lies in it, and gets no rule by a path that the server can rename.
     let mut declared = vec![write(home, "its private home and temporary directory")];
@@ -204,7 +204,7 @@ fn declared(stdio: &Stdio, facts: &HostFacts, home: &Path) -> Vec<Grant> {
             declared.push(Grant {
                 path: fact.path.clone(),
                 rights: Rights::Read,
-                reason: reason.to_owned(),
+                reason: reason.into(),
             });
         }
     }

@@ -21,7 +21,7 @@ fn grant(path: &str, rights: Rights, reason: &str) -> Grant {
     Grant {
         path: path.into(),
         rights,
-        reason: reason.into(),
+        reason: reason.to_owned().into(),
     }
 }
 

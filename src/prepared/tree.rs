@@ -23,6 +23,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::launch::home;
 use crate::plan::links::without_links;
+use crate::text;
 
 /// So many entries are looked at.
 const ENTRIES: usize = 400_000;
@@ -122,7 +123,7 @@ pub(crate) fn hashed(
     Ok(Tree {
         files: size.files,
         bytes: size.bytes,
-        sha256: (whole && left.is_some()).then(|| hex(&hash.finalize())),
+        sha256: (whole && left.is_some()).then(|| text::hex(&hash.finalize())),
     })
 }
 
@@ -199,10 +200,6 @@ fn content(
         *left = may.checked_sub(u64::try_from(count).unwrap_or(u64::MAX));
     }
     Ok(None)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Removes these places of a home, so far as they lie in it: behind a link they are another's.

@@ -39,7 +39,6 @@ use crate::policy::Required;
 use crate::relay::{Breaker, Discover, Last, Outcome, Owner, Refusal, Rules, Server};
 use crate::settings::Settings;
 use crate::settings::watch::Watch;
-use crate::surface::Surface;
 use kept::Kept;
 
 /// The owner of one run.
@@ -179,15 +178,6 @@ impl Run {
             Some(records) => records.kept.discover(now()),
             None => Ok(None),
         }
-    }
-
-    /// What was approved of the server's surface.
-    ///
-    /// # Errors
-    /// The approvals cannot be trusted or read.
-    pub(crate) fn approved_surface(&self, state: &State) -> Result<Option<Surface>, Error> {
-        let found = Approvals::surface_of(state, &self.alias, &self.digest)?;
-        Ok(found)
     }
 
     /// Whether calls are recorded.

@@ -137,7 +137,7 @@ fn facts(stdio: &Stdio) -> Option<HostFacts> {
     let system = places.map(|place| Grant {
         path: place.path.into(),
         rights: place.rights,
-        reason: place.reason.to_owned(),
+        reason: place.reason.into(),
     });
     let reads = stdio.reads.iter().map(|read| ReadFact {
         path: read.path.as_str().into(),

@@ -4,12 +4,12 @@
 //! refused. Rights are granted by name: a right that a later ABI adds is never given by a rule
 //! written before it was known. Source: `Documentation/userspace-api/landlock.rst`.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::mount::TERMINALS;
+use super::right_set::RightSet;
 use crate::confine::{Confinement, Mechanism};
 use crate::plan::{Plan, Rights};
 
@@ -70,6 +70,12 @@ impl Right {
         }
     }
 
+    /// Its place in a [`RightSet`].
+    #[expect(clippy::as_conversions, reason = "the place of a name among its like")]
+    pub(super) const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
     /// Whether it can be granted on a file that is no directory.
     #[must_use]
     pub const fn fits_a_file(self) -> bool {
@@ -119,7 +125,7 @@ pub struct Rules {
     /// The ABI it is written for; the kernel must have at least this one.
     pub abi: u32,
     /// Every right handled: refused unless a rule grants it.
-    pub handled: BTreeSet<Right>,
+    pub handled: RightSet,
     /// Whether abstract sockets and signals stay inside.
     pub scoped: bool,
     /// Whether every TCP (and from ABI 10 UDP) port is refused.
@@ -135,13 +141,13 @@ pub struct Rule {
     /// The file, or the directory with all below it.
     pub path: PathBuf,
     /// The rights; on a file only those that fit one are granted.
-    pub rights: BTreeSet<Right>,
+    pub rights: RightSet,
 }
 
 /// The ruleset of a plan.
 #[must_use]
 pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
-    let handled: BTreeSet<Right> = Right::ALL
+    let handled: RightSet = Right::ALL
         .into_iter()
         .filter(|right| right.since() <= abi)
         .collect();
@@ -153,14 +159,14 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
             rights: kernel_rights(grant.rights)
                 .iter()
                 .copied()
-                .filter(|right| handled.contains(right))
+                .filter(|right| handled.contains(*right))
                 .collect(),
         })
         .collect();
     if confinement.mechanisms.contains(&Mechanism::MountNamespace) {
         // Its own there, in memory.
         rules.extend(super::namespace::in_memory(plan).into_iter().map(|path| {
-            let rights = in_memory_rights(plan, &path).filter(|right| handled.contains(right));
+            let rights = in_memory_rights(plan, &path).filter(|right| handled.contains(*right));
             Rule {
                 rights: rights.collect(),
                 path,
@@ -172,7 +178,7 @@ pub fn rules(plan: &Plan, confinement: &Confinement, abi: u32) -> Rules {
         rights: rights
             .iter()
             .copied()
-            .filter(|right| handled.contains(right))
+            .filter(|right| handled.contains(*right))
             .collect(),
     };
     if confinement.mechanisms.contains(&Mechanism::OwnTerminals) {

@@ -145,10 +145,10 @@ fn outermost(grants: &[&Grant]) -> Vec<PathBuf> {
     let mut paths: Vec<&PathBuf> = grants.iter().map(|grant| &grant.path).collect();
     // Component by component a parent sorts right before all that lies in it: as bytes do where
     // what parts them is the least.
-    paths.sort_by_cached_key(|path| {
+    paths.sort_by(|a, b| {
         let least = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
-        let bytes = path.as_os_str().as_bytes();
-        bytes.iter().map(least).collect::<Vec<u8>>()
+        let [a, b] = [a, b].map(|path| path.as_os_str().as_bytes().iter().map(least));
+        a.cmp(b)
     });
     for path in paths {
         if !kept.last().is_some_and(|parent| path.starts_with(parent)) {

@@ -28,7 +28,7 @@ pub fn begin<'rules, 'fd>(
 ) -> Result<Unfinished<'rules>, ApplyError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(rights(rules.handled.iter().copied()))?;
+        .handle_access(rights(rules.handled.iter()))?;
     if rules.no_network {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi(rules.abi)))?;
     }
@@ -68,7 +68,7 @@ fn grant(
     file: BorrowedFd<'_>,
     directory: bool,
 ) -> Result<RulesetCreated, ApplyError> {
-    let all = rule.rights.iter().copied();
+    let all = rule.rights.iter();
     let fit = all.filter(|right| directory || right.fits_a_file());
     Ok(ruleset.add_rule(PathBeneath::new(file, rights(fit)))?)
 }
