@@ -19,7 +19,6 @@ use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat};
 use nix::sys::stat::{
     FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fstat, fstatat, mkdirat,
 };
-use nix::unistd::geteuid;
 
 use super::trust::{self, kind};
 
@@ -65,7 +64,7 @@ impl Folder {
             Err(Errno::ENOENT) => Ok(None),
             Err(Errno::ENOTDIR | Errno::ELOOP) => Err(FileError::new(path, Problem::NotADirectory)),
             Err(error) => match nix::sys::stat::lstat(path) {
-                Ok(stat) if stat.st_uid != geteuid().as_raw() => {
+                Ok(stat) if stat.st_uid != trust::own_id() => {
                     Err(FileError::new(path, Problem::Owner(stat.st_uid)))
                 }
                 _ => Err(FileError::io(path, "opened", error)),
@@ -85,7 +84,7 @@ impl Folder {
     pub(crate) fn own(&self) -> Result<bool, FileError> {
         let stat =
             fstat(&self.fd).map_err(|error| FileError::io(&self.path, "looked at", error))?;
-        if stat.st_uid != geteuid().as_raw() {
+        if stat.st_uid != trust::own_id() {
             return Err(FileError::new(&self.path, Problem::Owner(stat.st_uid)));
         }
         trust::no_access_list(&self.fd, true)
@@ -249,11 +248,10 @@ impl Folder {
             match Flock::lock(fd, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) if self.is_still(LOCK, &lock)? => {
                     a_size_limit_is_an_error();
-                    remove_half_written(self);
-                    let _lock = lock;
                     return Ok(Locked {
                         folder: self,
-                        _lock,
+                        _lock: lock,
+                        names: remove_half_written(self),
                     });
                 }
                 // Somebody removed the file, and the next command would lock another one.
@@ -274,15 +272,18 @@ impl Folder {
         let path = self.path.join(name);
         let failed = |error| FileError::io(&path, "opened", error);
         loop {
-            // One made under a umask that takes everything away, by a command killed right then.
-            if let Some(stat) = self.stat(name)?
-                && trust::file(&stat).is_ok()
-                && stat.st_mode & 0o600 != 0o600
-            {
-                fchmodat(&self.fd, name, PRIVATE, FchmodatFlags::FollowSymlink).map_err(failed)?;
-            }
-            if let Some(fd) = self.open_file(name, OFlag::O_RDWR)? {
+            let opened = self.open_file(name, OFlag::O_RDWR);
+            if let Ok(Some(fd)) = opened {
                 return Ok(fd);
+            }
+            // One made under a umask that takes everything away, by a command killed right then.
+            match self.stat(name)? {
+                Some(stat) if trust::file(&stat).is_ok() && stat.st_mode & 0o600 != 0o600 => {
+                    fchmodat(&self.fd, name, PRIVATE, FchmodatFlags::FollowSymlink)
+                        .map_err(failed)?;
+                    continue;
+                }
+                _ => drop(opened?),
             }
             let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
             match openat(&self.fd, name, flags, PRIVATE) {

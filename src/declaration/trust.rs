@@ -11,6 +11,7 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use nix::sys::stat::{FileStat, SFlag};
 use nix::unistd::geteuid;
@@ -23,6 +24,12 @@ use crate::plan::links::Followed;
 /// Where Linux keeps access lists (acl(5)); the second is what is made inside gets.
 const ACCESS_LISTS: [&str; 2] = ["system.posix_acl_access", "system.posix_acl_default"];
 
+/// Who this process is; asked once, since what looks at files here stays who it is.
+pub(super) fn own_id() -> u32 {
+    static OWN: OnceLock<u32> = OnceLock::new();
+    *OWN.get_or_init(|| geteuid().as_raw())
+}
+
 pub(super) fn kind(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
 }
@@ -34,7 +41,7 @@ pub(super) fn file(stat: &FileStat) -> Result<(), Problem> {
         SFlag::S_IFLNK => return Err(Problem::Link),
         _ => return Err(Problem::NotAFile),
     }
-    if stat.st_uid != geteuid().as_raw() {
+    if stat.st_uid != own_id() {
         return Err(Problem::Owner(stat.st_uid));
     }
     if stat.st_mode & 0o077 != 0 {
@@ -110,7 +117,7 @@ pub(super) fn above(followed: &Followed) -> Result<(), FileError> {
                 return Err(FileError::new(path, Problem::Io { doing, error }));
             }
         };
-        let own = [0, geteuid().as_raw()].contains(&stat.uid());
+        let own = [0, own_id()].contains(&stat.uid());
         let sticky = stat.mode() & 0o1000 != 0;
         let shared = stat.mode() & 0o020 != 0 && !is_private(stat.gid());
         if !own {
@@ -126,7 +133,7 @@ pub(super) fn above(followed: &Followed) -> Result<(), FileError> {
 /// A group that only the person, or root, is in: root's own, or one that goes by the person's
 /// number or name, as most systems make one for each user.
 fn is_private(group: u32) -> bool {
-    let person = geteuid().as_raw();
+    let person = own_id();
     let name = || listed(fs::read_to_string("/etc/passwd").ok()?, person);
     let of_group = || listed(fs::read_to_string("/etc/group").ok()?, group);
     group == 0 || group == person || name().is_some_and(|name| of_group() == Some(name))

@@ -33,7 +33,7 @@ impl Kind {
             return Ok(());
         };
         let locked = folder.lock()?;
-        let mut names = self.names(&folder)?;
+        let mut names = self.own(locked.names().iter().cloned());
         // Which are the oldest is asked for only where one has to go.
         let over = if names.len() < self.kept {
             None
@@ -55,7 +55,7 @@ impl Kind {
         let Some(folder) = self.folder(state, digest, false)? else {
             return Ok(Vec::new());
         };
-        let mut names = self.names(&folder)?;
+        let mut names = self.own(folder.names()?);
         self.by_age(&folder, &mut names);
         names.truncate(self.kept);
         let kept = names.into_iter().filter_map(|name| {
@@ -94,10 +94,9 @@ impl Kind {
         name.strip_suffix(self.suffix)?.parse().ok()
     }
 
-    fn names(self, folder: &Folder) -> Result<Vec<String>, FileError> {
-        let mut names = folder.names()?;
-        names.retain(|name| self.run(name).is_some());
-        Ok(names)
+    fn own(self, names: impl IntoIterator<Item = String>) -> Vec<String> {
+        let names = names.into_iter();
+        names.filter(|name| self.run(name).is_some()).collect()
     }
 
     /// The latest first; without those that are gone.

@@ -158,19 +158,31 @@ pub(crate) fn places(person: &Person) -> Places {
         .iter()
         .filter_map(|home| Some((home.as_os_str(), names(home)?)))
         .collect();
+    let has = |names: &BTreeSet<OsString>, path: &Path| {
+        let name = path.file_name().map(OsStr::to_ascii_lowercase);
+        name.is_some_and(|name| names.contains(&name))
+    };
+    // A directory anywhere below what was listed.
+    let is_there = |directory: &Path| {
+        let in_listed = directory.ancestors().find_map(|path| {
+            let names = listed.get(path.parent()?.as_os_str())?;
+            Some(has(names, path))
+        });
+        in_listed != Some(false) && fs::metadata(directory).is_ok()
+    };
     let directories: RefCell<BTreeMap<OsString, bool>> = RefCell::default();
     Places::new(&homes, &state, |path| {
         let above = path.parent()?;
         let there = match listed.get(above.as_os_str()) {
-            Some(names) => names.contains(&path.file_name()?.to_ascii_lowercase()),
+            Some(names) => has(names, path),
             None => {
                 let mut known = directories.borrow_mut();
                 let known = known.entry(above.into());
-                *known.or_insert_with(|| fs::metadata(above).is_ok())
+                *known.or_insert_with(|| is_there(above))
             }
         };
-        there.then(|| fs::symlink_metadata(path).ok()).flatten()?;
-        follow(path).ok().map(|followed| followed.resolved)
+        let followed = there.then(|| follow(path).ok()).flatten()?;
+        Some(followed.resolved)
     })
 }
 

@@ -14,8 +14,10 @@ use super::{FRESH, FileError, Folder, PRIVATE, Problem, kind, trust};
 
 /// Removes what commands killed in the middle of a write left in a directory. The lock is held,
 /// so nobody is writing. One that cannot be removed is in nobody's way but that of its own file.
-pub(super) fn remove_half_written(folder: &Folder) {
+/// Returns the names of all else there.
+pub(super) fn remove_half_written(folder: &Folder) -> Vec<String> {
     let [start, end] = FRESH;
+    let mut others = Vec::new();
     for entry in Dir::read_from(&folder.fd).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().to_str() else {
             continue;
@@ -30,8 +32,11 @@ pub(super) fn remove_half_written(folder: &Folder) {
                 .is_ok_and(|stat| stat.is_some_and(is_file))
         {
             let _ = unlinkat(&folder.fd, name, UnlinkatFlags::NoRemoveDir);
+        } else {
+            others.push(name.to_owned());
         }
     }
+    others
 }
 
 /// A directory of ours under its lock: the only way to write in it.
@@ -39,12 +44,19 @@ pub(super) fn remove_half_written(folder: &Folder) {
 pub(crate) struct Locked<'a> {
     pub(super) folder: &'a Folder,
     pub(super) _lock: Flock<OwnedFd>,
+    /// What lay in it when it was locked.
+    pub(super) names: Vec<String>,
 }
 
 impl Locked<'_> {
     /// The directory.
     pub(crate) fn folder(&self) -> &Folder {
         self.folder
+    }
+
+    /// The names of what lay in it when it was locked, in no order.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Writes a file of the directory, whole or not at all, with mode 0600.
