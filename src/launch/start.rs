@@ -42,6 +42,8 @@ impl Launching {
     /// [`LaunchError::Spawn`]; nothing of the server's has run then.
     pub(crate) fn go(mut self) -> Result<Going, LaunchError> {
         spawn::give(&mut self.orders, &Go {}, &[])?;
+        // What becomes the server may wait for a processor, and what follows here for nothing.
+        std::thread::yield_now();
         Ok(self.going)
     }
 }

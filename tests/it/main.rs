@@ -53,6 +53,7 @@ mod escape_swap;
 mod escape_widened;
 mod escape_without_namespaces;
 mod judge;
+mod mutants;
 mod order;
 mod relay_rules;
 mod relay_run;
