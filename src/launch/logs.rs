@@ -1,6 +1,6 @@
 //! What servers said beside the protocol in their last runs.
 //!
-//! `logs/<first 16 digits of the digest>/<run>.log`, mode 0600, the last [`KEPT`] of each
+//! `logs/<first 16 digits of the digest>/<run>.log`, mode 0600, the last ten of each
 //! declaration: the end of its standard error and of what it wrote to standard output that was no
 //! message, at most 64 KiB, every character printable, the values it was given left out. How a
 //! run ended is in its receipt.

@@ -50,8 +50,11 @@ impl Gate {
         if asked.method != CALL {
             return Consent::Passes;
         }
+        let decision = self.ruled(asked.tool.as_deref().unwrap_or_default());
+        if decision.action != Action::Ask && params.state().is_none() {
+            return Consent::Passes;
+        }
         let tool = asked.tool.clone().unwrap_or_default();
-        let decision = self.ruled(&tool);
         let state = params
             .state()
             .and_then(|json| serde_json::from_str::<String>(json).ok());

@@ -19,7 +19,7 @@ const MAX_MEMBERS: usize = 32;
 const OURS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// The id of a request; equal only to itself: `1` is not `"1"`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Id {
     /// Its decimal digits.
     Integer(String),

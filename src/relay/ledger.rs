@@ -2,7 +2,8 @@
 //!
 //! Pure, and bounded: in number by its `most`, in size by the longest id and [`MAX_WORD`].
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -94,7 +95,7 @@ pub(super) enum Answer {
 /// One side's requests.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    open: BTreeMap<Id, Box<Open>>,
+    open: HashMap<Id, Box<Open>>,
     /// Which of them are due when.
     due: BTreeMap<(Instant, u64), Id>,
     /// Which of them tell their progress under what.
@@ -111,7 +112,7 @@ impl Ledger {
     /// A ledger of at most `most` waiting requests.
     pub(super) fn new(most: usize) -> Self {
         Self {
-            open: BTreeMap::new(),
+            open: HashMap::new(),
             due: BTreeMap::new(),
             tokens: BTreeMap::new(),
             cancelled: VecDeque::new(),
@@ -134,7 +135,12 @@ impl Ledger {
 
     /// Enters a request.
     pub(super) fn enter(&mut self, id: Id, mut asked: Asked) -> Result<(), Full> {
-        self.has_room(&id)?;
+        let is_full = self.open.len() >= self.most;
+        let vacant = match self.open.entry(id) {
+            Entry::Occupied(_) => return Err(Full::Taken),
+            Entry::Vacant(_) if is_full => return Err(Full::TooMany),
+            Entry::Vacant(vacant) => vacant,
+        };
         self.entered += 1;
         asked.method = cut(asked.method);
         asked.tool = asked.tool.map(cut);
@@ -146,12 +152,12 @@ impl Ledger {
             asked,
         });
         if let Some(due) = open.due {
-            self.due.insert((due, open.order), id.clone());
+            self.due.insert((due, open.order), vacant.key().clone());
             if let Some(token) = open.asked.token.clone() {
-                self.tokens.insert(token, id.clone());
+                self.tokens.insert(token, vacant.key().clone());
             }
         }
-        self.open.insert(id, open);
+        vacant.insert(open);
         Ok(())
     }
 

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 /// So many bytes of a string are looked at together; the compiler makes one comparison of them.
 const WIDE: usize = 16;
+/// So many of a long one.
+const WIDEST: usize = 64;
 
 /// It is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,28 +273,48 @@ impl<'a> Scan<'a> {
 
 /// How many bytes from the first on are characters of a string that stand for themselves.
 fn plain(bytes: &[u8]) -> usize {
-    let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
-    let (wide, _) = bytes.as_chunks::<WIDE>();
-    let passed = wide
-        .iter()
-        .take_while(|chunk| !chunk.iter().fold(false, |any, byte| any | special(*byte)))
-        .count();
-    let at = passed * WIDE;
+    let is_long = bytes.first_chunk().is_some_and(are_plain::<WIDE>);
+    let mut at = if is_long {
+        plain_by::<WIDEST>(bytes)
+    } else {
+        0
+    };
+    if is_long {
+        at += plain_by::<WIDE>(bytes.get(at..).unwrap_or_default());
+    }
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest
         .iter()
-        .position(|byte| special(*byte))
+        .position(|byte| is_special(*byte))
         .unwrap_or(rest.len())
+}
+
+fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+fn are_plain<const N: usize>(bytes: &[u8; N]) -> bool {
+    !bytes
+        .iter()
+        .fold(false, |any, byte| any | is_special(*byte))
+}
+
+/// How many are passed, so many at a time.
+fn plain_by<const N: usize>(bytes: &[u8]) -> usize {
+    let (wide, _) = bytes.as_chunks::<N>();
+    wide.iter().take_while(|chunk| are_plain(chunk)).count() * N
 }
 
 /// The characters of a JSON string, borrowed where nothing is escaped. No JSON where an escape
 /// stands for half a character.
 pub(super) fn characters(string: &str) -> Result<Cow<'_, str>, NotJson> {
-    let inner = string
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        .ok_or(NotJson)?;
-    if inner.contains('\\') {
+    let inner = match string.as_bytes() {
+        [b'"', .., b'"'] => string.get(1..string.len() - 1),
+        _ => None,
+    }
+    .ok_or(NotJson)?;
+    let is_plain = plain(inner.as_bytes()) == inner.len();
+    if !is_plain && inner.contains('\\') {
         return serde_json::from_str(string)
             .map(Cow::Owned)
             .map_err(|_| NotJson);

@@ -318,8 +318,13 @@ impl Run<'_> {
     /// Does what follows from a line beside its way on.
     pub(super) fn heed(&mut self) {
         while !self.gate.effects.is_empty() {
-            for effect in std::mem::take(&mut self.gate.effects) {
+            let mut effects = std::mem::take(&mut self.gate.effects);
+            for effect in effects.drain(..) {
                 self.heed_one(effect);
+            }
+            if self.gate.effects.is_empty() {
+                // Its memory, for those of the next line.
+                self.gate.effects = effects;
             }
         }
     }

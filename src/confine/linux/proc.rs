@@ -35,9 +35,8 @@ pub fn bytes_of(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> io::Result<()> {
         };
         let count = read.as_ref().map_or(0, |count| count.unwrap_or(0));
         bytes.truncate(end.saturating_add(count));
-        match read? {
-            Some(0) => return Ok(()),
-            _ => {}
+        if read? == Some(0) {
+            return Ok(());
         }
     }
 }
