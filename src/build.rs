@@ -35,6 +35,8 @@ const EMPTY: &str = "!<arch>\n";
 
 /// What a run uses, a name a line; `tests/bench/order` makes it.
 const ORDER: &str = "src/order.txt";
+/// What every program enters at its start and its end, of a few bytes, which would stand alone.
+const START: &str = "KEEP(*(SORT_NONE(.init)))\nKEEP(*(SORT_NONE(.fini)))\n";
 /// What stands before the hash in a name that has one.
 const HASH: &str = "17h";
 
@@ -70,7 +72,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rustc-cfg=linked_static");
     println!("cargo::rustc-link-arg-bins=-static-pie");
     println!("cargo::rustc-link-arg-bins=-L{}", directory.display());
+    if unpacks() {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
     Ok(())
+}
+
+/// Whether what the archive does at the very beginning knows packed relocations: the GNU C library's
+/// does since 2.36. They are a tenth of the others' size, and read once.
+fn unpacks() -> bool {
+    let asked = Command::new("cc")
+        .args([
+            "-dM",
+            "-E",
+            "-include",
+            "features.h",
+            "-x",
+            "c",
+            "/dev/null",
+        ])
+        .output();
+    let said = asked.map(|asked| String::from_utf8_lossy(&asked.stdout).into_owned());
+    let said = said.unwrap_or_default();
+    let number = |name: &str| {
+        let value = said.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().parse::<u32>().ok()
+    };
+    let version = (
+        number("#define __GLIBC__ "),
+        number("#define __GLIBC_MINOR__ "),
+    );
+    version >= (Some(2), Some(36))
 }
 
 /// Where the C compiler finds an archive; `None` where it has none.
@@ -102,7 +134,10 @@ fn place(out: &Path) -> Result<(), Box<dyn Error>> {
             writeln!(constants, "*{name}(.rodata .rodata.*)")?;
         } else {
             writeln!(code, "*(.text.{name} .text.unlikely.{name})")?;
-            writeln!(constants, "*(.rodata.{name} .rodata..Lswitch.table.{name})")?;
+            writeln!(
+                constants,
+                "*(.rodata.{name} .rodata.unlikely.{name} .rodata..Lswitch.table.{name}*)"
+            )?;
             if let Some((stem, _)) = name.split_once(HASH).filter(|(_, hash)| *hash != "*") {
                 writeln!(near, "*(.text.{stem}{HASH}* .text.unlikely.{stem}{HASH}*)")?;
             }
@@ -112,7 +147,7 @@ fn place(out: &Path) -> Result<(), Box<dyn Error>> {
     // is among it where the hashes are others. Cold are the constants of the functions and of the C
     // library that are not listed; where a literal is used nothing in its name says.
     let script = format!(
-        "SECTIONS {{ .text.run ALIGN(0x10000) : {{\n{code}}} }} INSERT AFTER .text;\n\
+        "SECTIONS {{ .text.run ALIGN(0x10000) : {{\n{START}{code}}} }} INSERT AFTER .text;\n\
          SECTIONS {{ .text.near : {{\n{near}}} }} INSERT BEFORE .text;\n\
          SECTIONS {{ .rodata.run : {{\n{constants}}} }} INSERT BEFORE .rodata;\n\
          SECTIONS {{ .rodata.cold : {{\n*libc.a:*(.rodata .rodata.*)\n\

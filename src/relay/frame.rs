@@ -9,9 +9,10 @@ use std::ops::Range;
 
 use super::salvage::Salvage;
 
-/// What a buffer holds at rest, in bytes; as much as a pipe.
+/// What a buffer holds at rest once a read has filled its room, in bytes; as much as a pipe.
 const CHUNK: usize = 65_536;
-/// The least room offered to one read, in bytes.
+/// The least room offered to one read, in bytes; and what a buffer begins with, since most servers
+/// are idle most of the time.
 const ROOM: usize = 16_384;
 /// A line of this many caps may have no end: what waits for it is not kept waiting.
 const GIVE_UP: usize = 4;
@@ -63,7 +64,7 @@ impl Inbox {
     /// An inbox for lines of at most `cap` bytes, not counting BOM, CR and LF.
     pub(super) fn new(cap: usize) -> Self {
         Self {
-            buffer: vec![0; CHUNK],
+            buffer: Vec::new(),
             start: 0,
             scanned: 0,
             end: 0,
@@ -87,6 +88,9 @@ impl Inbox {
     /// after this call.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.start == self.end {
+            if self.end > 0 && self.end == self.buffer.len() && self.end < CHUNK {
+                self.buffer = vec![0; CHUNK];
+            }
             (self.start, self.scanned, self.end) = (0, 0, 0);
             self.shrink();
         } else if self.buffer.len() - self.end < ROOM && self.start > 0 {
@@ -369,6 +373,22 @@ mod tests {
         }
         assert_eq!(inbox.buffer.len(), CHUNK);
         assert_eq!(got.len(), 65);
+    }
+
+    #[test]
+    fn a_buffer_is_small_until_a_read_fills_it() {
+        let (mut inbox, mut got) = (Inbox::new(1 << 20), Vec::new());
+        assert_eq!(inbox.buffer.capacity(), 0, "before the first read");
+        for _ in 0..64 {
+            push(&mut inbox, b"small\n", &mut got);
+        }
+        assert_eq!(inbox.buffer.len(), ROOM);
+        // Lines that end with what there was room for, and lines that do not.
+        for many in [b"x\n".repeat(ROOM / 2), b"xyz\n".repeat(ROOM)] {
+            let mut inbox = Inbox::new(1 << 20);
+            push(&mut inbox, &many, &mut got);
+            assert_eq!(inbox.room().len(), CHUNK);
+        }
     }
 
     #[test]
