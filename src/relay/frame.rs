@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::salvage::Salvage;
+use super::wide;
 
 /// What a buffer holds at rest once a read has filled its room, in bytes; as much as a pipe.
 const CHUNK: usize = 65_536;
@@ -18,8 +19,6 @@ const ROOM: usize = 16_384;
 const GIVE_UP: usize = 4;
 /// So many small reads in a row give back the memory of a large message.
 const QUIET: u8 = 32;
-/// So many bytes are searched together for an LF.
-const WIDE: usize = 64;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What the inbox found.
@@ -148,7 +147,7 @@ impl Inbox {
         if self.skipping {
             return self.skip();
         }
-        let Some(offset) = line_feed(self.bytes(self.scanned..self.end)) else {
+        let Some(offset) = wide::position(b'\n', self.bytes(self.scanned..self.end)) else {
             self.scanned = self.end;
             return self.overflow();
         };
@@ -201,7 +200,7 @@ impl Inbox {
 
     fn skip(&mut self) -> Option<Frame> {
         let passing = self.buffer.get(self.start..self.end).unwrap_or_default();
-        let found = line_feed(passing);
+        let found = wide::position(b'\n', passing);
         let part = passing
             .get(..found.unwrap_or(passing.len()))
             .unwrap_or_default();
@@ -230,18 +229,6 @@ impl Inbox {
             self.buffer = vec![0; CHUNK];
         }
     }
-}
-
-/// The place of the first LF. The compiler makes few comparisons by vector registers of a chunk;
-/// what the standard library has for this goes by words.
-fn line_feed(bytes: &[u8]) -> Option<usize> {
-    let (chunks, _) = bytes.as_chunks::<WIDE>();
-    let has_none =
-        |chunk: &&[u8; WIDE]| !chunk.iter().fold(false, |any, byte| any | (*byte == b'\n'));
-    let passed = chunks.iter().take_while(has_none).count() * WIDE;
-    let rest = bytes.get(passed..)?;
-    let at = rest.iter().position(|byte| *byte == b'\n')?;
-    Some(passed + at)
 }
 
 #[cfg(test)]

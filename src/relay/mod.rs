@@ -84,6 +84,7 @@ mod stderr;
 mod surface;
 mod template;
 mod wanted;
+mod wide;
 mod word;
 
 #[cfg(any(test, feature = "bench"))]

@@ -1,15 +1,12 @@
 //! Passes over JSON once, and shows where its parts are.
 //!
 //! Pure, and no copy. A reader that wants a few members of a large message needs the rest only to
-//! be JSON (RFC 8259), and to know where it ends: strings go by sixteen bytes at a time, nesting costs
+//! be JSON (RFC 8259), and to know where it ends: strings go by many bytes at a time, nesting costs
 //! a bit a level and no stack. What it takes is what `serde_json` takes, which a test holds it to.
 
 use std::borrow::Cow;
 
-/// So many bytes of a string are looked at together; the compiler makes one comparison of them.
-const WIDE: usize = 16;
-/// So many of a long one.
-const WIDEST: usize = 64;
+use super::wide;
 
 /// It is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -273,36 +270,9 @@ impl<'a> Scan<'a> {
 
 /// How many bytes from the first on are characters of a string that stand for themselves.
 fn plain(bytes: &[u8]) -> usize {
-    let is_long = bytes.first_chunk().is_some_and(are_plain::<WIDE>);
-    let mut at = if is_long {
-        plain_by::<WIDEST>(bytes)
-    } else {
-        0
-    };
-    if is_long {
-        at += plain_by::<WIDE>(bytes.get(at..).unwrap_or_default());
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .position(|byte| is_special(*byte))
-        .unwrap_or(rest.len())
-}
-
-fn is_special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-fn are_plain<const N: usize>(bytes: &[u8; N]) -> bool {
-    !bytes
-        .iter()
-        .fold(false, |any, byte| any | is_special(*byte))
-}
-
-/// How many are passed, so many at a time.
-fn plain_by<const N: usize>(bytes: &[u8]) -> usize {
-    let (wide, _) = bytes.as_chunks::<N>();
-    wide.iter().take_while(|chunk| are_plain(chunk)).count() * N
+    wide::before(bytes, |byte| {
+        (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+    })
 }
 
 /// The characters of a JSON string, borrowed where nothing is escaped. No JSON where an escape
