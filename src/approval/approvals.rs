@@ -73,7 +73,7 @@ impl Approvals {
         Self::of(state, alias, digest)?.with_surface(state, digest)
     }
 
-    /// The same of approvals that were read: of their own, that surface's file is.
+    /// The same, of approvals that were read already: that surface's file alone is read.
     ///
     /// # Errors
     /// As [`Approvals::surface_of`], of that file.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::ExplainArgs;
 use super::render;
 use super::scope::Scope;
-use crate::approval::{Approval, Approvals};
+use crate::approval::Approval;
 use crate::confine::{Standing, State};
 use crate::declaration::store::State as Kept;
 use crate::declaration::{Network, category};
@@ -51,7 +51,7 @@ fn explained(request: &RunRequest) -> Result<(Explained, Categories), Error> {
     let explanation = launch::explain(&person, request)?;
     let (state, alias) = (Kept::open(&person)?, &explanation.alias);
     let scope = Scope::read(&state, alias, state.read()?.get(alias)?)?;
-    let approved = Approvals::surface_of(&state, alias, &explanation.digest)?;
+    let approved = explanation.approved_surface()?;
     let categories = scope.of(&approved.unwrap_or_default());
     let explained = Explained {
         explanation,

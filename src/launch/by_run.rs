@@ -19,7 +19,7 @@ pub(super) struct Kind {
 
 impl Kind {
     /// Keeps what is to be read of a run, in the place of the oldest. The disk is not waited for: a
-    /// host waits for our end, and after a power cut the last may be missing or empty.
+    /// host waits for our end, and after a power cut the last may be missing, empty or zeros.
     ///
     /// # Errors
     /// The directory or a file in it cannot be trusted or written.
@@ -39,10 +39,14 @@ impl Kind {
             None
         } else {
             self.by_age(&folder, &mut names);
-            for old in names.drain(self.kept..) {
+            while names.len() > self.kept
+                && let Some(old) = names.pop()
+            {
                 locked.remove(&old)?;
             }
-            names.pop()
+            // Somebody may have removed some meanwhile.
+            let is_full = names.len() == self.kept;
+            is_full.then(|| names.pop()).flatten()
         };
         Ok(locked.add(&self.name(run), over.as_deref(), text)?)
     }

@@ -224,11 +224,13 @@ pub(crate) fn read(state: &State, digest: &Digest) -> (Vec<Receipt>, Vec<String>
         Ok(last) => last,
         Err(error) => return (receipts, vec![error.to_string()]),
     };
-    for Kept { path, text, .. } in last {
+    for Kept { run, path, text } in last {
         match text {
             // Its content did not reach the disk before the power went.
-            Ok(text) if text.is_empty() => {}
+            Ok(text) if text.bytes().all(|byte| byte == 0) => {}
             Ok(text) => match from_text(&text) {
+                // Nor did that of one that holds what its file held before.
+                Ok(receipt) if receipt.run != run => {}
                 Ok(receipt) => receipts.push(receipt),
                 Err(why) => problems.push(format!("{path} is no receipt: {why}")),
             },

@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
+use nix::unistd::{SysconfVar, sysconf};
 use tokio::time::Instant;
 
 use self::disk::Disks;
@@ -49,15 +48,12 @@ pub(super) struct Before {
     at: Instant,
 }
 
-/// The processors that what starts here may use at once.
+/// The processors of this machine: all, since a server may widen what it was started on. As many as
+/// there can be where that is not told.
 fn processors() -> u64 {
-    let set = sched_getaffinity(Pid::from_raw(0));
-    let count = set.map_or(1, |set| {
-        (0..CpuSet::count())
-            .filter(|number| set.is_set(*number) == Ok(true))
-            .count()
-    });
-    u64::try_from(count).unwrap_or(u64::MAX)
+    let told = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+    told.and_then(|count| u64::try_from(count).ok())
+        .unwrap_or(u64::MAX)
 }
 
 impl Before {

@@ -14,15 +14,16 @@ fn what_a_mutant_replaces_stands_exactly_once() {
         let edits = mutant["edits"].as_array().unwrap();
         edits.iter().map(move |edit| (&mutant["name"], edit))
     });
-    let mut wrong = Vec::new();
+    let (mut wrong, mut looked_at) = (Vec::new(), 0);
     for (name, edit) in edits {
         let file = edit["file"].as_str().unwrap();
         let source = fs::read_to_string(root.join(file)).unwrap();
+        looked_at += 1;
         let count = source.matches(edit["find"].as_str().unwrap()).count();
         if count != 1 || edit["find"] == edit["replace"] {
             wrong.push(format!("{name}: {file}: {count} times"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
-    assert!(text.len() > 1_000);
+    assert!(looked_at >= mutants.as_array().unwrap().len());
 }

@@ -73,7 +73,7 @@ pub fn find() -> Result<PathBuf, String> {
     let own = proc::text("/proc/self/cgroup").map_err(failed("/proc/self/cgroup"))?;
     let none = "no hierarchy of version 2 shows this process";
     let own = own_path(&own).ok_or(none)?;
-    let (mounted, own) = match usual(own) {
+    let (mounted, own) = match usual(own, &USUAL, is_version_2) {
         Some(found) => found,
         None => {
             let mounted = mountinfo::text().map_err(failed("/proc/self/mountinfo"))?;
@@ -102,17 +102,24 @@ fn own_path(text: &str) -> Option<&Path> {
 /// The same as [`place`], at the places where that hierarchy is mounted as a rule: the kernel locks
 /// what is mounted on the whole machine to list it, and the shim is entering its namespaces. That the
 /// group there is this process's own is asked of the group.
-fn usual(own: &Path) -> Option<(PathBuf, PathBuf)> {
+fn usual(
+    own: &Path,
+    places: &[impl AsRef<Path>],
+    is_mounted: impl Fn(&Path) -> bool,
+) -> Option<(PathBuf, PathBuf)> {
     let below = own.strip_prefix("/").ok().filter(|below| plain(below))?;
     let this = std::process::id().to_string();
-    USUAL.into_iter().find_map(|at| {
-        let at = Path::new(at);
-        let there = statfs(at).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC);
+    let mut places = places.iter().map(AsRef::as_ref);
+    places.find_map(|at| {
         let group = at.join(below);
         let members = || proc::text(group.join("cgroup.procs")).ok();
-        let is_own = there && members()?.lines().any(|member| member == this);
+        let is_own = is_mounted(at) && members()?.lines().any(|member| member == this);
         is_own.then(|| (at.to_owned(), group))
     })
+}
+
+fn is_version_2(at: &Path) -> bool {
+    statfs(at).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC)
 }
 
 fn plain(path: &Path) -> bool {

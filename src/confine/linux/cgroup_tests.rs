@@ -6,18 +6,32 @@ fn placed(mountinfo: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     place(mountinfo, own_path(own)?)
 }
 
+/// A usual place is believed where a hierarchy is mounted there and the group lists this process.
 #[test]
-fn where_it_is_mounted_as_a_rule_is_where_the_mounts_say() {
-    let own = proc::text("/proc/self/cgroup").unwrap();
-    let mounted = mountinfo::text().unwrap();
-    let Some(path) = own_path(&own) else { return };
-    // Another thread's group is this process's too; one that does not show it is not found there.
-    if let Some(found) = usual(path) {
-        assert_eq!(Some(found), place(&mounted, path));
+fn where_it_is_mounted_as_a_rule_the_group_must_list_this_process() {
+    let base = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| base.path().join(name));
+    let places = [&first, &second];
+    for (place, members) in [(&first, "1\n2\n".to_owned()), (&second, own_member())] {
+        fs::create_dir_all(place.join("app.scope")).unwrap();
+        fs::write(place.join("app.scope/cgroup.procs"), members).unwrap();
     }
-    assert_eq!(usual(Path::new("/../outside")), None);
-    assert_eq!(usual(Path::new("/not/there")), None);
-    assert_eq!(usual(Path::new("relative")), None);
+    let own = Path::new("/app.scope");
+    let found = Some((second.clone(), second.join("app.scope")));
+    assert_eq!(usual(own, &places, |_| true), found);
+    assert_eq!(usual(own, &places, |at| at == first), None, "of others");
+    assert_eq!(usual(own, &places, |_| false), None);
+    for other in ["/", "/not/there", "/../second/app.scope", "app.scope"] {
+        assert_eq!(usual(Path::new(other), &places, |_| true), None, "{other}");
+    }
+    // A longer number that begins so is another process.
+    let longer = format!("{}0\n", std::process::id());
+    fs::write(second.join("app.scope/cgroup.procs"), longer).unwrap();
+    assert_eq!(usual(own, &places, |_| true), None);
+}
+
+fn own_member() -> String {
+    format!("1\n{}\n", std::process::id())
 }
 
 #[test]

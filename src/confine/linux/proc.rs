@@ -26,17 +26,13 @@ pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
 pub fn bytes_of(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.clear();
     let mut file = File::open(path)?;
+    let mut piece = [0; PIECE];
     loop {
-        let end = bytes.len();
-        bytes.resize(end.saturating_add(PIECE), 0);
-        let read = match file.read(bytes.get_mut(end..).unwrap_or_default()) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
-            read => read.map(Some),
-        };
-        let count = read.as_ref().map_or(0, |count| count.unwrap_or(0));
-        bytes.truncate(end.saturating_add(count));
-        if read? == Some(0) {
-            return Ok(());
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => bytes.extend(piece.iter().take(count)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::landlock::Right;
 
 /// Rights, each once. Written as the list of their names, in the order of [`Right::ALL`].
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<Right>")]
 pub struct RightSet(u32);
 
 impl RightSet {
@@ -44,25 +44,9 @@ impl Serialize for RightSet {
     }
 }
 
-impl<'de> Deserialize<'de> for RightSet {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Names;
-        impl<'de> Visitor<'de> for Names {
-            type Value = RightSet;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("names of rights")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<RightSet, A::Error> {
-                let mut all = RightSet::default();
-                while let Some(right) = names.next_element::<Right>()? {
-                    all.0 |= right.bit();
-                }
-                Ok(all)
-            }
-        }
-        deserializer.deserialize_seq(Names)
+impl From<Vec<Right>> for RightSet {
+    fn from(rights: Vec<Right>) -> Self {
+        rights.into_iter().collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, OFlag, openat, renameat};
+use nix::fcntl::{FallocateFlags, Flock, OFlag, fallocate, openat, renameat};
 use nix::sys::stat::{FileStat, SFlag, fchmod};
 use nix::unistd::{UnlinkatFlags, fsync, unlinkat};
 use rustix::fs::Dir;
@@ -70,7 +70,8 @@ impl Locked<'_> {
     /// Writes a file that is not there yet, whole or not at all, with mode 0600, and does not wait
     /// for the disk. One that is to go (`over`) makes room for it, and is written over: to remove
     /// it and make another takes a file system longer, which may tell the disk at once what became
-    /// free. Who reads meanwhile finds that its name is gone.
+    /// free. What it held is gone before, also for who finds it after a power cut, as far as the file
+    /// system keeps the order. Who reads meanwhile finds that its name is gone.
     ///
     /// # Errors
     /// The system said no; `over` may be gone then.
@@ -95,21 +96,23 @@ impl Locked<'_> {
         })
     }
 
-    /// A file of ours under another name, to be written over; none where it is not as it should be,
-    /// and then it is gone.
+    /// A file of ours under another name, to be written over: its bytes are zeros, which frees none of
+    /// its room (`fallocate(2)`). None where it is not as it should be or its file system has no such
+    /// way, and then it is gone.
     fn taken(&self, name: &str, fresh: &str) -> Option<File> {
         let folder = &self.folder.fd;
         let moved = renameat(folder, name, folder, fresh);
         let opened = moved.map(|()| self.folder.open_file(fresh, OFlag::O_WRONLY));
-        match opened {
-            Ok(Ok(Some(file))) => Some(File::from(file)),
-            _ => {
-                // It may be neither under one name nor the other.
-                let _ = remove(self.folder, name);
-                let _ = remove(self.folder, fresh);
-                None
+        if let Ok(Ok(Some(file))) = opened {
+            let file = File::from(file);
+            if zero(&file).is_ok() {
+                return Some(file);
             }
         }
+        // It may be neither under one name nor the other.
+        let _ = remove(self.folder, name);
+        let _ = remove(self.folder, fresh);
+        None
     }
 
     /// Writes a file of a directory inside, made where it is missing.
@@ -191,6 +194,21 @@ fn put(folder: &Folder, fresh: &str, name: &str, text: &str) -> Result<(), (&'st
 
 fn number(error: &io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}
+
+/// Makes every byte of a file zero.
+fn zero(file: &File) -> io::Result<()> {
+    let length = i64::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    // There is no empty range.
+    match length {
+        0 => Ok(()),
+        _ => Ok(fallocate(
+            file,
+            FallocateFlags::FALLOC_FL_ZERO_RANGE,
+            0,
+            length,
+        )?),
+    }
 }
 
 /// Makes a file end where what was written does.
